@@ -89,6 +89,36 @@ def test_items_larger_than_a_note_come_back_whole(session: MemoristSession) -> N
     asyncio.run(main())
 
 
+def test_whatever_a_tool_returned_comes_back_as_it_was(session: MemoristSession) -> None:
+    deep: Any = {"end": True}
+    for _ in range(40):
+        deep = [deep]
+    items: Any = [
+        {"type": "function_call_output", "call_id": "c1", "output": "before\x00after"},
+        {"type": "function_call_output", "call_id": "c2", "output": "half \ud83d of a pair"},
+        {"type": "function_call_output", "call_id": "c3", "output": "", "details": deep},
+        {"role": "user", "content": "\ud800\x00"},
+        HELLO,
+    ]
+
+    async def main() -> None:
+        await session.add_items(items)
+        assert await session.get_items() == items
+
+    asyncio.run(main())
+
+
+def test_items_are_stored_in_parts_where_they_are_many(session: MemoristSession) -> None:
+    async def main() -> None:
+        many: Any = [{"role": "user", "content": f"message {number}"} for number in range(1_003)]
+        large: Any = [{"role": "user", "content": f"{number} {'é' * 100_000}"} for number in range(7)]
+        await session.add_items([*many, *large])
+        assert await session.get_items(limit=9) == [*many[-2:], *large]
+        assert len(await session.get_items()) == 1_010
+
+    asyncio.run(main())
+
+
 def test_more_items_than_a_page(session: MemoristSession) -> None:
     async def main() -> None:
         items: Any = [{"role": "user", "content": f"message {number}"} for number in range(130)]

@@ -33,7 +33,7 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
-from memorist.adapters.texts import question_in
+from memorist.adapters.shared import question_in
 from memorist.errors import Forbidden, InvalidJson, NotFound
 from memorist.ingestion.service import StoredDocument
 from memorist.ingestion.values import Document

@@ -8,6 +8,7 @@ It takes a handle of the library or a `Client` of a server.
 
 import asyncio
 import json
+import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
@@ -15,7 +16,8 @@ from typing import TYPE_CHECKING, Any, cast
 from agents.memory import SessionABC, SessionSettings
 from agents.memory.session_settings import resolve_session_limit
 
-from memorist.errors import NotFound
+from memorist.adapters.shared import in_batches
+from memorist.errors import InvalidField, NotFound
 from memorist.ingestion.service import Message
 from memorist.memories.values import Kind, Memory
 from memorist.platform import validation
@@ -25,8 +27,9 @@ if TYPE_CHECKING:
     from agents.items import TResponseInputItem
 
 _ITEM = "openai_item"
-# Stands in the note beside a message whose text is the whole item, which is too large for the note.
+# Stands in the note beside a message whose text is the whole item, which cannot stand in the note.
 _IN_CONTENT = "content"
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 class MemoristSession(SessionABC):
@@ -47,10 +50,10 @@ class MemoristSession(SessionABC):
         return [_item(memory) for memory in reversed(newest)]
 
     async def add_items(self, items: "list[TResponseInputItem]") -> None:
-        """Store items after those that are there, all or none."""
+        """Store items after those that are there: up to 1,000 of 500,000 bytes together all or none, more in parts."""
         messages = [_message(cast(dict[str, Any], item)) for item in items]
-        if messages:
-            await asyncio.to_thread(self._memories.add_messages, self.session_id, messages)
+        for some in in_batches(messages):
+            await asyncio.to_thread(self._memories.add_messages, self.session_id, some)
 
     async def pop_item(self) -> "TResponseInputItem | None":
         """Remove the latest item and return it; None where there is none."""
@@ -81,12 +84,25 @@ class MemoristSession(SessionABC):
 def _message(item: dict[str, Any]) -> Message:
     """The item as a message: its text is what recall searches, the item itself stands beside it."""
     role = item.get("role") or ("tool" if "output" in item else "assistant")
-    whole = json.dumps(item, ensure_ascii=False)
-    text = _text(item)
-    # A little of the note's room is for what else stands there.
-    if len(whole.encode("utf-8", "surrogatepass")) > validation.MAX_META_BYTES - 2_000:
+    # What is no text by itself can be spelled in JSON.
+    whole = _SURROGATE.sub(
+        lambda found: f"\\u{ord(found[0]):04x}", json.dumps(item, ensure_ascii=False, allow_nan=False)
+    )
+    if not _fits_in_note(item):
         return Message(role, whole, meta={_ITEM: _IN_CONTENT})
+    text = _text(item)
     return Message(role, text if text.strip() else whole, meta={_ITEM: item})
+
+
+def _fits_in_note(item: dict[str, Any]) -> bool:
+    """Whether it is neither too large nor too deep to stand beside a message, and holds nothing that is no text."""
+    # A little of the note's room is for what else stands there.
+    room = validation.MAX_META_BYTES - 2_000
+    try:
+        validation.json_object(_ITEM, {_ITEM: item}, largest=room, deepest=validation.MAX_META_DEPTH)
+    except InvalidField:
+        return False
+    return True
 
 
 def _item(memory: Memory) -> "TResponseInputItem":
