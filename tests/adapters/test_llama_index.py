@@ -1,6 +1,7 @@
 """The memory block in LlamaIndex's own memory and in a chat engine with its own mock model."""
 
 import asyncio
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -10,8 +11,11 @@ from llama_index.core.llms import MockLLM
 from llama_index.core.memory import Memory
 
 from memorist.adapters.llama_index import MemoristMemoryBlock
+from memorist.client import Client
+from memorist.errors import ServerUnavailable, Unauthenticated
 from memorist.surfaces.library import Handle
 from memorist.verbs import Verbs
+from tests.http.conftest import Served
 
 
 def user(text: str) -> ChatMessage:
@@ -44,6 +48,37 @@ def test_what_bears_on_the_question_is_injected_as_data(block: MemoristMemoryBlo
         assert await block.aget([user("zebra quantum")]) == ""
 
     asyncio.run(main())
+
+
+def test_question_of_any_length_is_asked(block: MemoristMemoryBlock, memories: Verbs) -> None:
+    memories.remember_fact("Ada's train leaves from platform nine.")
+
+    async def main() -> None:
+        long = "Which platform?" + " Tell me more." * 1_000
+        for text in (long, "Which\x00 platform? \ud800", "\n" * 10_001 + "platform"):
+            assert "platform nine" in await block.aget([user(text)])
+        assert await block.aget([user("\x00")]) == ""
+
+    asyncio.run(main())
+
+
+def test_agent_goes_on_without_what_cannot_be_recalled(away: Client, caplog: pytest.LogCaptureFixture) -> None:
+    block = MemoristMemoryBlock(memories=away)
+
+    async def main() -> None:
+        assert await block.aget([user("Where does the train leave from?")]) == ""
+        assert "did not answer" in caplog.text
+        with pytest.raises(ServerUnavailable):
+            await block.aput([user("My train leaves from platform nine.")])
+
+    asyncio.run(main())
+
+
+def test_recall_that_is_refused_is_told(by_keyword: Served) -> None:
+    with Client(by_keyword.url, api_key="not-a-key") as client:
+        block = MemoristMemoryBlock(memories=client)
+        with pytest.raises(Unauthenticated):
+            asyncio.run(block.aget([user("Where does the train leave from?")]))
 
 
 def test_messages_that_leave_the_short_term_memory_are_recalled(memories: Verbs, session_id: str) -> None:
@@ -80,6 +115,39 @@ def test_message_is_stored_in_its_session_and_role(handle: Handle, session_id: s
     assert (stored.content, stored.meta) == ("With a session.", {"role": "user"})
     (other,) = handle.list(session="fallback").items
     assert other.meta == {"role": "assistant"}
+
+
+def test_session_of_any_name_keeps_its_messages(memories: Verbs) -> None:
+    block = MemoristMemoryBlock(memories=memories)
+    names = ["my chat 1", "my-chat-1", "my chat\n1", "x" * 200, "x" * 201, "\ud800"]
+
+    async def main() -> None:
+        for number, name in enumerate(names):
+            await block.aput([user(f"Message {number}.")], session_id=name)
+        await block.aput([user("One more.")], session_id="my chat 1")
+
+    asyncio.run(main())
+    stored = {memory.content: memory.session for memory in memories.iterate()}
+    assert len(set(stored.values())) == len(names)
+    assert stored["Message 1."] == "my-chat-1"
+    assert stored["Message 0."] == stored["One more."]
+    assert str(stored["Message 0."]).startswith("my-chat-1-")
+
+
+def test_whatever_was_said_is_stored(memories: Verbs, session_id: str) -> None:
+    block = MemoristMemoryBlock(memories=memories)
+    said = [user(f"Message {number}.") for number in range(1_001)]
+
+    async def main() -> None:
+        await block.aput(said, session_id=session_id)
+        await block.aput([user("before\x00after \ud800"), user("\x00")], session_id=session_id)
+        await block.aput([user("word " * 250_000)], session_id=session_id)
+
+    asyncio.run(main())
+    *pieces, cleaned, last = (memory.content for memory in islice(memories.iterate(session=session_id), 7))
+    assert len(pieces) == 5
+    assert "".join(reversed(pieces)) == "word " * 250_000
+    assert (cleaned, last) == ("beforeafter ?", "Message 1000.")
 
 
 def test_block_gives_way_line_by_line(block: MemoristMemoryBlock) -> None:

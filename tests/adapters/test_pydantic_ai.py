@@ -75,6 +75,31 @@ def test_model_is_told_what_it_may_not_do(by_keyword: Served, tenant: str) -> No
     assert "only reads" in script.seen[0].content
 
 
+def test_agent_goes_on_while_the_server_is_away(away: Client, caplog: pytest.LogCaptureFixture) -> None:
+    script = Script()
+    assert run(script, MemoristToolset(away, only=["recall"])) == "done"
+    assert script.shown == {}
+    assert "did not answer" in caplog.text
+
+
+def test_model_is_told_that_the_server_went_away(
+    away: Client, memories: Verbs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = Script(("recall", {"query": "x"}))
+    toolset = MemoristToolset[Any](memories)
+
+    def go_away(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        """Once the model was shown the tools."""
+        monkeypatch.setattr(toolset, "_memories", away)
+        return script(messages, info)
+
+    agent = Agent(FunctionModel(go_away), toolsets=[toolset])
+    assert asyncio.run(agent.run("Go.")).output == "done"
+    assert script.seen[0].outcome == "failed"
+    assert "did not answer" in script.seen[0].content
+    assert list(script.shown) == [tool.name for tool in tools.tools()]
+
+
 def test_some_tools_can_be_chosen(memories: Verbs) -> None:
     script = Script()
     run(script, MemoristToolset(memories, only=["recall"]))

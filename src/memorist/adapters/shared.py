@@ -5,12 +5,28 @@ for an agent to stop.
 import json
 from collections.abc import Iterable, Iterator
 
-from memorist.errors import ModelError, RequestTimeout, ServerBusy, ServerUnavailable, StoreError, TooManyRequests
+from memorist.errors import (
+    ModelUnavailable,
+    RequestTimeout,
+    ServerBusy,
+    ServerUnavailable,
+    StoreBusy,
+    StoreUnavailable,
+    TooManyRequests,
+)
 from memorist.ingestion.service import Message
 from memorist.platform import validation
 
-OUT_OF_REACH = (ServerUnavailable, ServerBusy, TooManyRequests, RequestTimeout, StoreError, ModelError)
-"""Memory cannot be had at the moment, whoever asks for it and whatever for."""
+OUT_OF_REACH = (
+    ServerUnavailable,
+    ServerBusy,
+    TooManyRequests,
+    RequestTimeout,
+    StoreUnavailable,
+    StoreBusy,
+    ModelUnavailable,
+)
+"""Memory cannot be had at the moment, whoever asks for it. What somebody has to put right is not among it."""
 
 # Well below what a server takes in one request, MEMORIST_BODY_LIMIT.
 _BYTES_AT_ONCE = 500_000
