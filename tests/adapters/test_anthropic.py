@@ -14,7 +14,7 @@ from anthropic.tools.memory import BetaAbstractMemoryTool
 from hypothesis import strategies as st
 
 from memorist.adapters.anthropic import AsyncMemoristMemoryTool, MemoristMemoryTool
-from memorist.adapters.memory_files import FileProblem, MemoryFiles
+from memorist.adapters.memory_files import FileProblem, MemoryFiles, _name
 from memorist.surfaces.library import Handle
 from memorist.verbs import Verbs
 
@@ -46,6 +46,36 @@ def test_file_is_created_and_viewed(tool: MemoristMemoryTool) -> None:
     )
     assert call(tool, "view", path="/memories/notes.txt", view_range=[2, 2]).endswith(":\n     2\tThis is line two")
     assert call(tool, "view", path="/memories/notes.txt", view_range=[2, -1]).endswith(":\n     2\tThis is line two")
+
+
+SECRET = "AKIA" + "IOSFODNN7EXAMPLE"
+
+
+def test_path_that_holds_a_secret_is_refused_and_nothing_is_stored(tool: MemoristMemoryTool, memories: Verbs) -> None:
+    call(tool, "create", path="/memories/old/notes.txt", file_text="Hello")
+    before = call(tool, "view", path="/memories")
+    for path in (f"/memories/{SECRET}.txt", f"/memories/{SECRET}/notes.txt"):
+        told = refusal(tool, "create", path=path, file_text="Hello again")
+        assert "holds a secret" in told
+        assert SECRET not in told
+    for old, new in (("/memories/old/notes.txt", f"/memories/{SECRET}.txt"), ("/memories/old", f"/memories/{SECRET}")):
+        told = refusal(tool, "rename", old_path=old, new_path=new)
+        assert "holds a secret" in told
+        assert SECRET not in told
+    assert call(tool, "view", path="/memories") == before
+    assert "Hello" in call(tool, "view", path="/memories/old/notes.txt")
+    assert [memory.content for memory in memories.iterate()] == ["Hello"]
+
+
+@pytest.mark.parametrize("is_shown", [True, False])
+def test_file_whose_path_lost_a_secret_long_ago_can_be_deleted(
+    tool: MemoristMemoryTool, memories: Verbs, is_shown: bool
+) -> None:
+    path = f"/memories/{SECRET}.txt"
+    stored = memories.remember("Hello", name=_name(path), category="reference", description=path).memory
+    assert stored.description != path
+    call(tool, "delete", path=stored.description if is_shown else path)
+    assert list(memories.iterate()) == []
 
 
 WRONG_ARGUMENTS: list[tuple[dict[str, Any], str]] = [

@@ -13,6 +13,7 @@ from itertools import accumulate, pairwise
 from urllib.parse import unquote
 
 from memorist.errors import NameTaken, NotFound, StaleVersion
+from memorist.memories.values import Memory
 from memorist.platform import validation
 from memorist.verbs import Verbs
 
@@ -66,9 +67,15 @@ class MemoryFiles:
             if _is_below(path, other.path):
                 raise FileProblem(f"Error: {other.path} is a file, and nothing can be below it")
         try:
-            self._memories.remember(_encoded(text), name=_name(path), category=_CATEGORY, description=path)
+            stored = self._memories.remember(
+                _encoded(text), name=_name(path), category=_CATEGORY, description=path
+            ).memory
         except NameTaken:
             raise FileProblem(f"Error: File {path} already exists") from None
+        if stored.description != path:
+            # Under what is left of its path nobody would find it.
+            self._memories.forget(stored.id)
+            raise _holds_a_secret(stored)
         return f"File created successfully at: {path}"
 
     def str_replace(self, path: str, old: str, new: str) -> str:
@@ -120,7 +127,11 @@ class MemoryFiles:
             raise FileProblem(f"Error: The path {ROOT} cannot be deleted")
         found = self._at_or_below(path)
         if not found:
-            raise FileProblem(f"Error: The path {path} does not exist")
+            # One that was made long ago may be listed without a secret that its path held.
+            file = self._find(path)
+            if file is None:
+                raise FileProblem(f"Error: The path {path} does not exist")
+            found = [file]
         self._forget(found)
         return f"Successfully deleted {path}"
 
@@ -137,9 +148,12 @@ class MemoryFiles:
         for file in found:
             path = _checked(new + file.path.removeprefix(old))
             try:
-                self._memories.edit(file.id, {"name": _name(path), "description": path})
+                moved = self._memories.edit(file.id, {"name": _name(path), "description": path})
             except NameTaken:
                 raise FileProblem(f"Error: The destination {path} already exists") from None
+            if moved.description != path:
+                self._memories.edit(file.id, {"name": _name(file.path), "description": file.path})
+                raise _holds_a_secret(moved)
         return f"Successfully renamed {old} to {new}"
 
     def clear(self) -> str:
@@ -199,6 +213,12 @@ def _checked(path: str) -> str:
     if len(normal) > validation.MAX_LINE:
         raise FileProblem(f"Error: The path is longer than {validation.MAX_LINE} characters")
     return normal
+
+
+def _holds_a_secret(stored: Memory) -> FileProblem:
+    return FileProblem(
+        f"Error: The path holds a secret, which is not stored: it would be {stored.description}. Choose another path"
+    )
 
 
 def _name(path: str) -> str:
