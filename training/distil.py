@@ -26,7 +26,7 @@ from training.torch_models import TOKENIZER, device
 from training.train import RERANKER, Recipe, Teacher, rerank_units, train_reranker, train_students
 
 APART = "apart"
-LARGER = replace(RERANKER, steps=3000, questions=64, rate=3e-5, same=7, anywhere=2, groups=8)
+LARGER = replace(RERANKER, steps=4000, questions=64, rate=3e-5, same=7, anywhere=2, groups=8)
 FOLLOWING = replace(RERANKER, steps=2000, rate=1.5e-4, same=9, anywhere=2, gold=0.2, margins=0.05)
 SEEDS = 11, 12
 
