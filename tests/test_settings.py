@@ -285,6 +285,12 @@ def test_secret_is_not_shown_where_it_is_refused(load, name: str) -> None:
     assert "hunter2" not in str(caught.value)
 
 
+@pytest.mark.parametrize("name", [setting.name for setting in fields(Settings) if setting.metadata["secret"]])
+def test_what_surrounds_a_secret_is_no_part_of_it(load, name: str) -> None:
+    loaded = load("", None, **{f"MEMORIST_{name.upper()}": " hunter2\n"})
+    assert getattr(loaded.settings, name) == "hunter2"
+
+
 @pytest.mark.parametrize("name", ["embedder_url", "reranker_url"])
 @pytest.mark.parametrize("bad", ["127.0.0.1:8080", "ftp://host", "file:///etc/passwd"])
 def test_model_address_that_is_none_is_refused(load, name: str, bad: str) -> None:

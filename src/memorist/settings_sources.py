@@ -186,6 +186,8 @@ def _convert(setting: Any, raw: Any, origin: str) -> Any:
             f"{setting.name} (from {origin}) must be {_type_name(setting.type)}, not {_shown(setting, raw)}.",
             field=setting.name,
         ) from error
+    if setting.metadata["secret"]:
+        value = value.strip()  # The end of the line of a file that it was read from is no part of it.
     check = setting.metadata["check"]
     complaint = check(value) if check and value is not None else None
     if complaint:

@@ -166,6 +166,20 @@ def test_refused_key_is_told_by_its_end_and_where_it_came_from(
     assert "from --key" in cli("list", "--key", "mst_live_otherwxyz").err
 
 
+def test_key_as_it_comes_from_a_file_is_taken_and_one_that_cannot_be_sent_is_not_quoted(
+    cli: Cli, served: Served, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMORIST_URL", served.url)
+    monkeypatch.setenv("MEMORIST_API_KEY", f"{key}\n")
+    assert cli("list").code == 0
+    monkeypatch.setenv("MEMORIST_API_KEY", "mst_live_\nsecret")
+    for command in (["list"], ["top", "--once"]):
+        refused = cli(*command)
+        assert refused.code == 4
+        assert "one word of plain characters" in refused.err
+        assert "cret" not in refused.err
+
+
 def test_what_is_done_to_a_database_is_not_asked_of_a_server(
     cli: Cli, served: Served, key: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

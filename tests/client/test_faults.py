@@ -7,6 +7,7 @@ from datetime import timedelta
 from email.utils import format_datetime
 from typing import Any
 
+import httpx2
 import pytest
 
 from memorist import errors
@@ -207,8 +208,6 @@ def test_both_clients_take_the_same_steps(faulty: Faulty) -> None:
 
 
 def test_steps_of_a_call_need_no_network() -> None:
-    import httpx2
-
     steps = exchange(Call("GET", "/x", lambda body: body, reads=True), STEADY)
     next(steps)
     assert steps.send(httpx2.ReadTimeout("slow")) == Wait(0.5)
@@ -216,6 +215,32 @@ def test_steps_of_a_call_need_no_network() -> None:
     with pytest.raises(StopIteration) as end:
         steps.send(httpx2.Response(200, json=[1], request=httpx2.Request("GET", "http://x/x")))
     assert end.value.value == [1]
+
+
+@pytest.mark.parametrize("key", ["mst_live_x\n", " mst_live_x", "mst_live_x\r\n"])
+def test_what_surrounds_a_key_is_no_part_of_it(faulty: Faulty, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv("MEMORIST_API_KEY", key)
+    faulty.script = [TOOLS, TOOLS]
+    for client in (Client(faulty.url, api_key=key), Client(faulty.url)):
+        with client:
+            client.tools()
+    assert [request.headers["authorization"] for request in faulty.seen] == ["Bearer mst_live_x"] * 2
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+@pytest.mark.parametrize("key", ["mst_live_\nsecret", "mst_live_ secret", "mst_live_sécret", "mst_live_secret\x00"])
+def test_key_that_cannot_be_sent_is_refused_and_not_quoted(kind: type[Any], key: str) -> None:
+    with pytest.raises(errors.Unauthenticated) as caught:
+        kind("http://127.0.0.1:9", api_key=key)
+    assert "cret" not in caught.value.message
+
+
+def test_request_that_cannot_be_sent_is_not_quoted_and_not_tried_again() -> None:
+    steps = exchange(Call("GET", "/x", lambda body: body, reads=True), STEADY)
+    next(steps)
+    with pytest.raises(errors.ServerUnavailable) as caught:
+        steps.send(httpx2.LocalProtocolError("Illegal header value b'Bearer secret'"))
+    assert "secret" not in caught.value.message
 
 
 # Streams

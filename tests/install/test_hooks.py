@@ -236,6 +236,7 @@ class Hooks:
         self.folder = folder
         self.transcript = folder / "t.jsonl"
         self.environment: dict[str, str] = {"MEMORIST_HOOK_WAIT_MS": "20000"}
+        self.flags: list[str] = []
 
     def __call__(self, event: str, raw: bytes | None = None, **told: Any) -> Any:
         """Run a hook; its output as JSON, or None where it says nothing."""
@@ -248,7 +249,7 @@ class Hooks:
         }
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEMORIST_", "CLAUDE_"))}
         done = subprocess.run(
-            [sys.executable, "-m", "memorist", "hook", "claude-code", event],
+            [sys.executable, "-m", "memorist", "hook", "claude-code", event, *self.flags],
             input=json.dumps(given).encode() if raw is None else raw,
             capture_output=True,
             timeout=60,
@@ -361,6 +362,17 @@ def test_key_of_an_agent_brings_that_agents_memories(hooks: Hooks) -> None:
         hooks.environment |= {"MEMORIST_URL": served.url, "MEMORIST_API_KEY": key, "MEMORIST_HOOK_WAIT_MS": "20000"}
         answer = hooks("SessionStart")
     assert "Ada, in UTC+2" in answer["hookSpecificOutput"]["additionalContext"]
+    assert hooks.log() == []
+
+
+def test_user_of_any_script_is_acted_for(hooks: Hooks) -> None:
+    with serving(Settings(data=hooks.folder / "server", port=0, embedder="off", reranker="off")) as served:
+        key = served.key("local", Role.SERVICE)
+        served.core.facts.remember(Principal("local", Role.USER, "Łukasz"), "Łukasz drinks tea.")
+        hooks.environment |= {"MEMORIST_URL": served.url, "MEMORIST_API_KEY": key, "MEMORIST_HOOK_WAIT_MS": "20000"}
+        hooks.flags = ["--user", "Łukasz"]
+        answer = hooks("SessionStart")
+    assert "Łukasz drinks tea." in answer["hookSpecificOutput"]["additionalContext"]
     assert hooks.log() == []
 
 

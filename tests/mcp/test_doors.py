@@ -8,6 +8,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS, TextContent, TextResourceContents
 
 from memorist import tools
+from memorist.errors import Unauthenticated
 from memorist.ingestion.service import Message
 from memorist.memories.values import Kind
 from memorist.platform.values import Principal, Role
@@ -132,3 +133,19 @@ def test_key_of_an_agent_reads_the_section_of_that_agent(served: Served, tenant:
     other = ForwardedMemory(served.url, served.key(tenant, Role.USER, "ada"), {})
     assert "user_tea" not in other.section()
     other.close()
+
+
+@pytest.mark.parametrize("served", ["sqlite"], indirect=True)
+def test_names_of_any_script_are_forwarded(served: Served, tenant: str) -> None:
+    key = served.key(tenant, Role.SERVICE)
+    forwarded = ForwardedMemory(served.url, key, {"user": "Zoë", "agent": "код", "session": "会"})
+    forwarded.run("memory_write", NOTE)
+    forwarded.close()
+    [found] = served.core.memories.list(Principal(tenant, Role.ADMIN), every_agent=True).items
+    assert (found.owner.user, found.owner.agent) == ("Zoë", "код")
+
+
+def test_key_that_cannot_be_forwarded_is_not_quoted() -> None:
+    with pytest.raises(Unauthenticated) as caught:
+        ForwardedMemory("http://127.0.0.1:9", "mst_live_\nsecret", {})
+    assert "cret" not in caught.value.message

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 import httpx2
 
 from memorist.addresses import is_loopback
+from memorist.caller_headers import caller_headers
 from memorist.client.exchange import Outcome, Retries, Send, Wait, error_of, exchange
 from memorist.client.streams import Following, LineSplitter, following
 from memorist.errors import InvalidField, InvalidSetting, Unauthenticated
-from memorist.platform import validation
 from memorist.platform.values import Principal
 from memorist.trust import trusting
 from memorist.verbs import AsyncVerbs, Verbs, keeping
@@ -42,21 +42,16 @@ def _connection(
     address = url or os.environ.get("MEMORIST_URL") or _DEFAULT_URL
     if not address.startswith(("http://", "https://")):
         raise InvalidSetting("The address of a server begins with http:// or https://.", field="url")
-    key = api_key or os.environ.get("MEMORIST_API_KEY")
+    key = (api_key or os.environ.get("MEMORIST_API_KEY") or "").strip()
     if not key:
         raise Unauthenticated("An API key is needed: as api_key, or in MEMORIST_API_KEY.")
-    headers = {"Authorization": f"Bearer {key}", "User-Agent": f"memorist-client/{__version__}", "Accept": _WHOLE}
-    acting = {"User": user, "Agent": agent, "Session": session}
-    encoded: list[tuple[bytes, bytes]] = [(name.encode(), value.encode()) for name, value in headers.items()]
-    for name, value in acting.items():
-        if value is not None:
-            value = validation.identifier(name.lower(), value)
-            encoded.append((f"X-Memorist-{name}".encode(), value.encode()))
+    headers = caller_headers(key, user=user, agent=agent, session=session)
+    headers += [(b"User-Agent", f"memorist-client/{__version__}".encode()), (b"Accept", _WHOLE.encode())]
     trusted = ca_file or os.environ.get("MEMORIST_CA_FILE")
     return {
         "verify": trusting(trusted) if trusted and address.startswith("https://") else True,
         "base_url": address.rstrip("/"),
-        "headers": encoded,
+        "headers": headers,
         **_manner(address),
         "timeout": httpx2.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
     }

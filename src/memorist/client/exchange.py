@@ -113,7 +113,9 @@ def is_passing(response: httpx2.Response) -> bool:
 def error_of(outcome: Outcome) -> MemoristError:
     """What an answer that is no success, or none at all, means in the one tree of errors."""
     if not isinstance(outcome, httpx2.Response):
-        reason = (str(outcome) or type(outcome).__name__).rstrip(".")
+        # One of the protocol quotes what was not sent, and that may be a secret.
+        quotes = isinstance(outcome, httpx2.LocalProtocolError)
+        reason = (("" if quotes else str(outcome)) or type(outcome).__name__).rstrip(".")
         return ServerUnavailable(
             f"The server at {_asked(outcome)} did not answer: {reason}. Check the address, and that it runs."
         )
@@ -151,7 +153,8 @@ def _may_repeat(call: Call[Any], outcome: Outcome) -> bool:
     if not (call.reads or call.writes):
         return False
     if not isinstance(outcome, httpx2.Response):
-        return True
+        # What cannot be sent cannot be sent later.
+        return not isinstance(outcome, httpx2.LocalProtocolError)
     # The first try is still being worked on, and its answer will come under the same key.
     return is_passing(outcome) or _problem(outcome).get("code") == errors.IdempotencyInFlight.code
 

@@ -316,10 +316,13 @@ class _Sent:
     def __init__(self, settings: Settings, flags: Mapping[str, str], session: str, project: str | None) -> None:
         self._url = settings.url
         self._ca_file = settings.ca_file
-        self._headers = {"Authorization": f"Bearer {settings.api_key}", "Accept": "application/json"}
-        for name in ("user", "agent"):
-            if flags.get(name):
-                self._headers[f"X-Memorist-{name.title()}"] = flags[name]
+        from memorist.caller_headers import caller_headers  # What only this needs is imported here only.
+
+        named = {name: flags[name] for name in ("user", "agent") if flags.get(name)}
+        caller = caller_headers(settings.api_key, **named)
+        self._headers = {"Accept": "application/json"}
+        # The library writes a character as a byte.
+        self._headers |= {name.decode(): value.decode("latin-1") for name, value in caller}
         self._session = session
         self._project = project
 

@@ -22,6 +22,7 @@ from mcp.shared.exceptions import MCPError
 
 from memorist import tools
 from memorist.about.text import fenced_about
+from memorist.caller_headers import caller_headers
 from memorist.core import Core
 from memorist.errors import InvalidField, MemoristError, NotFound, StoreUnavailable, Unauthenticated, all_errors
 from memorist.platform import access
@@ -97,15 +98,16 @@ class StoredMemory:
 
 
 class ForwardedMemory:
-    """Another server, asked over HTTP with an API key. `identity` says for whom: user, agent, session."""
+    """Another server, asked over HTTP with an API key. `identity` says for whom: user, agent, session.
+
+    Raises Unauthenticated, InvalidField or InvalidSetting; the server is not asked yet.
+    """
 
     def __init__(self, url: str, api_key: str, identity: Mapping[str, str], ca_file: str = "") -> None:
-        headers = {f"X-Memorist-{name.title()}": value for name, value in identity.items() if value}
-        if api_key:
-            headers["Authorization"] = f"Bearer {api_key}"
         self._url = url
         verify = trusting(ca_file) if ca_file else True
         timeout = httpx2.Timeout(60, connect=5)
+        headers = caller_headers(api_key, **identity)
         self._client = httpx2.Client(base_url=url, headers=headers, timeout=timeout, verify=verify)
 
     def tools(self) -> list[dict[str, Any]]:

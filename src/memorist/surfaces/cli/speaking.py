@@ -89,9 +89,10 @@ def _on_server(loaded: LoadedSettings, flags: Flags, acting_as: Whose, session: 
     from memorist.client import Client, Retries  # Whoever opens the database does not pay for them.
 
     named: dict[str, Any] = {} if acting_as is Whose.HOLDER else {"user": flags.user, "agent": flags.agent}
+    # Somebody waits for it.
+    opened = Client(url, api_key=key, session=session, retries=Retries(most=2, first=0.2), **named)
     try:
-        # Somebody waits for it.
-        with Client(url, api_key=key, session=session, retries=Retries(most=2, first=0.2), **named) as client:
+        with opened as client:
             _require_acting(client, flags, acting_as)
             yield client
     except Unauthenticated as error:

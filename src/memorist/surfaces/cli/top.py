@@ -82,11 +82,11 @@ def _look(address: str, key: str) -> "Look":
     """Raises ServerUnavailable, Unauthenticated or Forbidden."""
     import httpx2
 
+    from memorist.caller_headers import caller_headers
     from memorist.observing.reading import Look
 
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
-        answer = httpx2.get(f"{address}/metrics", headers=headers, timeout=_TIMEOUT_S)
+        answer = httpx2.get(f"{address}/metrics", headers=caller_headers(key), timeout=_TIMEOUT_S)
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise ServerUnavailable(f"{address} does not answer: {error or type(error).__name__}.") from error
     if answer.status_code == 401:
