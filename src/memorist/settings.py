@@ -150,8 +150,8 @@ class Settings:
     body_limit: int = _setting(1_048_576, "Largest request body, in bytes.", _between(1024, 1_073_741_824))
     upload_limit: int = _setting(
         134_217_728,
-        "Largest request body of a tool's output, of a transcript or of a file uploaded in the dashboard, in bytes. "
-        "Where body_limit is larger, that counts.",
+        "Largest request body of a tool's output, of a transcript, of an import or of a file uploaded in the "
+        "dashboard, in bytes. Where body_limit is larger, that counts.",
         _between(1024, 1_073_741_824),
     )
     header_limit: int = _setting(

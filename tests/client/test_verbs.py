@@ -45,6 +45,15 @@ def test_named_memory_is_written_read_changed_and_forgotten(ada: Client) -> None
     assert ada.restore(memory.id).status is Status.ACTIVE
 
 
+def test_export_with_the_largest_line_is_imported_again(ada: Client) -> None:
+    output = ada.add_tool_output("s", tool_call_id="c", tool_name="cat", content="A line.\n" * 400_000)
+    lines = [*ada.export()]
+    assert max(map(len, lines)) > 3_000_000
+    ada.reset()
+    assert ada.import_(lines).imported == len(lines) - 1
+    assert ada.read_tool_output(output.key) == "A line.\n" * 400_000
+
+
 def test_memory_with_a_time_to_live_says_when_it_ends(ada: Client) -> None:
     memory = ada.remember("A code for today.", retention=Retention.POLICY, ttl=timedelta(hours=2)).memory
     assert memory.expires_at is not None

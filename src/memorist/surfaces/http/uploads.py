@@ -1,4 +1,7 @@
-"""Bodies that may be large: tool outputs and transcripts. They are gathered on disk, and taken in a few at a time."""
+"""Bodies that may be large: tool outputs, transcripts and imports.
+
+They are gathered on disk, and taken in a few at a time.
+"""
 
 import asyncio
 import re
@@ -10,7 +13,7 @@ from starlette.types import Message, Receive, Scope
 
 from memorist.errors import PayloadTooLarge
 
-_PATHS = re.compile(r"/v1/sessions/.+/tool-outputs|/v1/records/extract|/api/memory/extract")
+_PATHS = re.compile(r"/v1/sessions/.+/tool-outputs|/v1/records/(?:extract|import)|/api/memory/extract")
 _IN_MEMORY = 1 << 20
 _AT_ONCE = 2
 """Large bodies that are in memory at a time; others wait on disk."""
