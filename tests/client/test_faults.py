@@ -13,6 +13,7 @@ import pytest
 from memorist import errors
 from memorist.client import AsyncClient, Client, Retries
 from memorist.client.exchange import Wait, exchange
+from memorist.client.streams import Following
 from memorist.codec import to_record
 from memorist.ingestion.service import Message
 from memorist.memories.values import Remembered
@@ -340,7 +341,45 @@ def test_awaited_turn_goes_on_after_a_cut(faulty: Faulty) -> None:
     assert asyncio.run(main()) == [1, 2, 3]
 
 
-def test_changes_end_when_none_comes_for_a_while(faulty: Faulty) -> None:
-    with Client(faulty.url, api_key="k") as client:
-        faulty.script = [silence(faulty)]
-        assert list(client.changes(wait=0.2)) == []
+# Changes
+
+BEGUN = "retry: 2000\nid: 0-0\n: following\n\n"
+CHANGED = (
+    'event: resource_change\nid: 0-1\ndata: {"action":"created","id":"01a1ddf2-ab2f-cbd6-c50d-f38228b7c7c2",'
+    '"at":"2026-05-02T14:23:01.000000Z"}\n\n'
+)
+QUIET = 'event: quiet\nid: 0-1\ndata: {"type":"quiet"}\n\n'
+
+
+def test_changes_end_when_the_server_says_that_none_comes(client: Client, faulty: Faulty) -> None:
+    faulty.script = [events(BEGUN + CHANGED), events(BEGUN + CHANGED + QUIET)]
+    assert [change.action for change in client.changes(after="0-0", wait=0.2)] == ["created", "created"]
+    assert [request.path for request in faulty.seen] == ["/v1/events/stream?wait=0.2"] * 2
+    assert [request.headers["last-event-id"] for request in faulty.seen] == ["0-0", "0-1"]
+
+
+def test_server_that_answers_nothing_has_told_no_changes(faulty: Faulty, pauses: Pauses) -> None:
+    faulty.script = [hang_up] * 4
+    with Client(faulty.url, api_key="k", sleep=pauses) as client, pytest.raises(errors.ServerUnavailable):
+        list(client.changes(wait=0))
+
+
+def test_changes_of_an_earlier_server_end_with_a_word_that_it_is_there() -> None:
+    now = [0.0]
+    following = Following(Retries(), "/s", wait=20, ends={"quiet"}, clock=lambda: now[0])
+    begun, change, idle = (
+        httpx2.ServerSentEvent(id="0-1", event=name, data=data, retry=retry)
+        for name, data, retry in (("message", "", 2000), ("resource_change", "{}", None), ("message", "", None))
+    )
+    heard = []
+    for at, event in ((30, begun), (31, change), (46, idle), (61, idle)):
+        now[0] = at
+        heard.append((following.hear(event), following.is_over))
+    assert heard == [(False, False), (True, False), (False, False), (False, True)]
+
+
+@pytest.mark.parametrize("position", ["", "a\nb", "é"])
+def test_changes_after_no_position_are_not_asked_for(client: Client, faulty: Faulty, position: str) -> None:
+    with pytest.raises(errors.InvalidCursor):
+        list(client.changes(after=position, wait=0))
+    assert faulty.seen == []

@@ -230,7 +230,10 @@ CASES: dict[str, Callable[[Do], Any]] = {
     "tools": lambda do: do("tools", "anthropic"),
     "run_tool": lambda do: do("run_tool", "remember_fact", {"content": "Tea is at four."}, idempotency_key="t"),
     "turns": lambda do: do("turns"),
-    "changes": lambda do: [named(do), [one.action for one in do("changes", after="0-0", wait=0.5)]],
+    "changes": lambda do: [
+        named(do),
+        [[one.action for one in do("changes", after="0-0", wait=wait)] for wait in (0.5, 0, -1)],
+    ],
     "create_token": lambda do: attrgetter("user", "agent", "rights")(
         do("create_token", "bob", agent="coder", rights=TokenRights.READ, lifetime=timedelta(hours=1))
     ),

@@ -227,6 +227,30 @@ def test_idle_stream_says_that_it_is_there(ada: httpx2.Client, monkeypatch: pyte
         assert stream.changes(1) == [("created", memory_id)]
 
 
+def test_stream_ends_when_no_change_came_for_as_long_as_asked(
+    ada: httpx2.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = [store(ada, f"waiting {number}") for number in range(3)]
+    for wait in ("0", "0.2"):
+        with following(ada, after="0-0", wait=wait) as stream:
+            assert stream.changes(3) == [("created", memory_id) for memory_id in stored]
+            last = stream.next()
+            assert last is not None
+            assert (last.name, last.id, last.json()) == (
+                "quiet",
+                stream.last_id,
+                {"type": "quiet", "resource": "memory"},
+            )
+            assert stream.next() is None
+    monkeypatch.setattr(events, "HEARTBEAT_SECONDS", 0.01)
+    with following(ada, wait="0.1") as stream:
+        last = stream.next()
+        assert last is not None
+        assert last.name == "quiet"
+        assert "still here" in stream.comments
+    assert ada.get("/v1/events/stream", params={"wait": "-1"}).status_code == 422
+
+
 def test_nothing_is_left_of_clients_that_went_away(by_keyword: Served, tenant: str, ada: httpx2.Client) -> None:
     feed = by_keyword.core.feed
     for _ in range(3):

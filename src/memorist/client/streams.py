@@ -14,12 +14,15 @@ from memorist.verbs.kinds import Events
 _DEFAULT_SECONDS = 2.0
 # The server says something at least every 15 seconds.
 _SILENCE_SECONDS = 60.0
+# So much later than it should end by itself, a stream is ended here.
+_SLACK_SECONDS = 1.0
 
 
 class Following:
     """Where a stream stands: the last id, how long the server wants to be left alone, and how often it failed.
 
-    It is over with an event that is named in `ends`, or when nothing was said for `wait` seconds.
+    It is over with an event that is named in `ends`, or with a word that the server is there when it told nothing for
+    `wait` seconds: one of an earlier version does not say so itself.
     """
 
     def __init__(
@@ -49,8 +52,7 @@ class Following:
         """What to ask for next, to go on after the last event."""
         self._heard = False
         headers = {} if self._last_id is None else {"Last-Event-ID": self._last_id}
-        timeout = _SILENCE_SECONDS if self._wait is None else min(_SILENCE_SECONDS, self._wait)
-        return {"url": self._path, "headers": headers, "timeout": timeout}
+        return {"url": self._path, "headers": headers, "timeout": _SILENCE_SECONDS}
 
     def hear(self, event: httpx2.ServerSentEvent) -> bool:
         """Note what an event says about the stream. True where it says something to the reader too."""
@@ -62,20 +64,20 @@ class Following:
             self._seconds = event.retry / 1000
         if event.data:
             self._said_at = self._clock()
-        self.is_over = event.event in self._ends or self._is_quiet()
+        # A stream begins with how to come back, and with what is waiting: it is quiet only after that.
+        is_idle = not event.data and event.retry is None
+        self.is_over = event.event in self._ends or (is_idle and self._is_quiet())
         return bool(event.data)
 
     def pause(self, outcome: Outcome | None) -> float:
         """Seconds until the next try; None is a stream that came to its end. Raises what cannot be tried again."""
-        if isinstance(outcome, httpx2.Response) and not is_passing(outcome):
+        is_refused = isinstance(outcome, httpx2.Response) and not is_passing(outcome)
+        if outcome is not None and (is_refused or isinstance(outcome, httpx2.LocalProtocolError)):
             raise error_of(outcome)
         if outcome is None:
             # One that has an end, and nothing more to tell, was over before. Others end when a server stops.
             self.is_over = bool(self._ends) and not self._heard
             return self._retries.random(self._seconds / 2, self._seconds)
-        if isinstance(outcome, httpx2.ReadTimeout) and self._is_quiet():
-            self.is_over = True
-            return 0.0
         pause = self._retries.pause(self._failures, outcome)
         if pause is None:
             raise error_of(outcome)
@@ -83,7 +85,7 @@ class Following:
         return pause
 
     def _is_quiet(self) -> bool:
-        return self._wait is not None and self._clock() - self._said_at >= self._wait
+        return self._wait is not None and self._clock() - self._said_at >= self._wait + _SLACK_SECONDS
 
 
 def following(retries: Retries, asked: Events[Any]) -> Following:

@@ -24,6 +24,10 @@ from memorist.ports import Reader, Store
 
 START = "0-0"
 """The position before the first change."""
+QUIET = "quiet"
+"""How a stream says that nothing came for as long as was asked for, and that it ends."""
+LONGEST_WAIT = 31_536_000
+"""The most seconds that one asks for."""
 
 _POSITION = re.compile(r"(\d{1,18})-(\d{1,18})", re.ASCII)
 _PAGE = 500

@@ -13,6 +13,7 @@ from memorist.ids import parse_id
 from memorist.ingestion.service import Message, StoredDocument, ToolOutput
 from memorist.ingestion.values import Document, NotText, joined_text
 from memorist.memories.values import Remembered
+from memorist.platform.feed import LONGEST_WAIT, QUIET, parse_position
 from memorist.platform.feed import changes as follow_changes
 from memorist.platform.paging import Page
 from memorist.platform.values import Change
@@ -295,13 +296,21 @@ def changes(*, after: str | None = None, wait: float | None = None) -> Stream[Ch
     """Changes of memories that the caller sees, as they happen, whichever process makes them.
 
     Begins after a position (`"0-0"`: from the first change on) or, without one, with the first `next`. Ends when none
-    came for `wait` seconds; without `wait`, never. Over a connection, a change whose action is `resync` says that some
-    may have been missed. Raises InvalidCursor, or Unauthenticated once the API key is revoked.
+    came for `wait` seconds (0: with what is there now); without `wait`, never. Over a connection, a change whose action
+    is `resync` says that some may have been missed. Raises InvalidCursor, or Unauthenticated once the API key is
+    revoked.
     """
-    return Stream(
-        lambda me: follow_changes(me.core.feed, me.who, after, wait=wait),
-        lambda: Events("/v1/events/stream", _change, after=after, wait=wait),
-    )
+
+    def ask() -> Events[Change]:
+        path = "/v1/events/stream"
+        if after is not None:
+            parse_position(after)
+        if wait is None:
+            return Events(path, _change, after=after)
+        seconds = max(0.0, min(wait, LONGEST_WAIT))
+        return Events(f"{path}?wait={seconds!r}", _change, after=after, wait=seconds, ends={QUIET})
+
+    return Stream(lambda me: follow_changes(me.core.feed, me.who, after, wait=wait), ask)
 
 
 def _change(event: Any) -> Change | None:

@@ -1169,6 +1169,8 @@ export interface RevokeTokensQuery {
 export interface StreamQuery {
   /** The same, for clients that cannot send the header. */
   after?: string | null;
+  /** End with an event `quiet` when there was no change for so many seconds. Absent: never. */
+  wait?: number | null;
 }
 
 export interface SweepNowQuery {

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import math
+import time
 from collections.abc import AsyncIterator
 from typing import Annotated
 
@@ -11,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from memorist.errors import MemoristError
 from memorist.ids import to_uuid
-from memorist.platform.feed import Follower
+from memorist.platform.feed import LONGEST_WAIT, QUIET, Follower
 from memorist.platform.values import Change
 from memorist.secrets.logs import redacting_logger
 from memorist.surfaces.http.callers import caller_now, core_of
@@ -42,6 +44,15 @@ async def stream(
     after: Annotated[
         FeedPosition | None, Query(description="The same, for clients that cannot send the header.")
     ] = None,
+    wait: Annotated[
+        float | None,
+        Query(
+            ge=0,
+            le=LONGEST_WAIT,
+            allow_inf_nan=False,
+            description="End with an event `quiet` when there was no change for so many seconds. Absent: never.",
+        ),
+    ] = None,
 ) -> Response:
     """Server-sent events: one for each change of a memory that the caller may see, without its text."""
     woken = asyncio.Event()
@@ -52,7 +63,7 @@ async def stream(
         last_event_id or after,
         wake=lambda: loop.call_soon_threadsafe(woken.set),
     )
-    return EventStream(follower, woken)
+    return EventStream(follower, woken, wait)
 
 
 class EventStream(Response):
@@ -60,12 +71,13 @@ class EventStream(Response):
 
     media_type = "text/event-stream"
 
-    def __init__(self, follower: Follower, woken: asyncio.Event) -> None:
+    def __init__(self, follower: Follower, woken: asyncio.Event, wait: float | None) -> None:
         # Proxies that gather small pieces would keep events back.
         super().__init__(headers={"X-Accel-Buffering": "no"})
         del self.headers["content-length"]
         self._follower = follower
         self._woken = woken
+        self._wait = wait
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
         tasks = [asyncio.create_task(self._send_all(send)), asyncio.create_task(_until_gone(receive))]
@@ -97,17 +109,31 @@ class EventStream(Response):
         yield f"retry: {_RETRY_MILLISECONDS}\nid: {follower.position}\n: following\n\n"
         if follower.is_lost:
             yield f'event: resync\ndata: {{"type":"resync","resource":"memory"}}\nid: {follower.position}\n\n'
+        said_at = time.monotonic()
         while not follower.closed:
             self._woken.clear()
-            found = await asyncio.to_thread(follower.read)
+            is_quiet = self._left(said_at) == 0
+            # What other processes wrote is noticed a moment later, so that the last look asks the store.
+            found = await asyncio.to_thread(follower.read, fresh=is_quiet)
             if found:
+                said_at = time.monotonic()
                 yield "".join(map(_event, found))
-            elif not follower.is_behind:
+            elif follower.is_behind:
+                continue
+            elif is_quiet:
+                yield f'event: {QUIET}\ndata: {{"type":"{QUIET}","resource":"memory"}}\nid: {follower.position}\n\n'
+                return
+            else:
                 try:
-                    await asyncio.wait_for(self._woken.wait(), HEARTBEAT_SECONDS)
+                    await asyncio.wait_for(self._woken.wait(), min(HEARTBEAT_SECONDS, self._left(said_at)))
                 except TimeoutError:
-                    # Without data it is no event, but the client notes the id.
-                    yield f"id: {follower.position}\n: still here\n\n"
+                    if self._left(said_at):
+                        # Without data it is no event, but the client notes the id.
+                        yield f"id: {follower.position}\n: still here\n\n"
+
+    def _left(self, said_at: float) -> float:
+        """Seconds until it is over, unless something is told meanwhile."""
+        return math.inf if self._wait is None else max(0.0, said_at + self._wait - time.monotonic())
 
 
 def encode(change: Change) -> dict[str, str]:
