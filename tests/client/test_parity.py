@@ -301,6 +301,19 @@ ERRORS: dict[str, Callable[[Do], Any]] = {
     "field with a wrong value": lambda do: do("edit", named(do).id, {"importance": "high"}),
     "name taken away": lambda do: do("edit", named(do).id, {"name": None}),
     "stale edit": lambda do: do("edit", named(do).id, {"importance": 1}, expected_version="5f3c2a"),
+    "edit of a version that no header can tell": lambda do: do(
+        "edit", named(do).id, {"importance": 1}, expected_version="é"
+    ),
+    "edit of an empty version": lambda do: do("edit", named(do).id, {"importance": 1}, expected_version=""),
+    "empty key": lambda do: do("remember", "A text.", idempotency_key=""),
+    "key of two lines": lambda do: do("remember", "A text.", idempotency_key="a\nb"),
+    "key with a control character": lambda do: do("remember", "A text.", idempotency_key="a\x01b"),
+    "key that was used without the spaces": lambda do: [
+        do("remember", text, idempotency_key=key) for text, key in (("One.", "lead"), ("Two.", " lead "))
+    ],
+    "key of any script that was used otherwise": lambda do: [
+        do("remember", text, idempotency_key="хорошо") for text in ("One.", "Two.")
+    ],
     "stale forget": lambda do: do("forget", named(do).id, expected_version="5f3c2a"),
     "forget the unknown": lambda do: do("forget", UNKNOWN),
     "archive twice": lambda do: [

@@ -17,6 +17,7 @@ import httpx2
 
 from memorist import errors
 from memorist.errors import MemoristError, ServerUnavailable, all_errors
+from memorist.platform import validation
 from memorist.times import SystemClock
 from memorist.verbs.kinds import Call
 
@@ -142,7 +143,8 @@ def _asked(failed: httpx2.TransportError) -> str:
 def _request(call: Call[Any]) -> Send:
     headers = dict(call.headers)
     if call.writes:
-        headers["Idempotency-Key"] = call.idempotency_key or str(uuid4())
+        key = call.idempotency_key
+        headers["Idempotency-Key"] = str(uuid4()) if key is None else validation.idempotency_key(key)
     query = {name: value for name, value in call.query.items() if value is not None}
     return Send(call.method, call.path, query, call.body, headers)
 

@@ -44,7 +44,7 @@ class Idempotency:
         """
         if key is None:
             return self._store.write(principal.tenant, work)
-        validation.idempotency_key(key)
+        key = validation.idempotency_key(key)
         self._redaction.refuse("Idempotency-Key", key)
         # Hashed, because the names together can be longer than a database takes as a key.
         caller = _hash([principal.key_id, principal.user, principal.agent])

@@ -35,6 +35,7 @@ _TENANT = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,62})")
 _IDENTIFIER = re.compile(r"[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,128}")
 # NUL cannot be stored as text in PostgreSQL, and a lone surrogate is no Unicode text at all.
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _LINE_BREAK = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 
@@ -165,7 +166,11 @@ def owner(value: Owner) -> Owner:
 
 
 def idempotency_key(value: str) -> str:
-    return text("Idempotency-Key", value, longest=MAX_IDEMPOTENCY_KEY, one_line=True)
+    """As a header tells it, whichever door it comes through: without spaces around it."""
+    key = text("Idempotency-Key", value, longest=MAX_IDEMPOTENCY_KEY, one_line=True).strip()
+    if _CONTROL.search(key):
+        raise InvalidField.of("Idempotency-Key", "must be without control characters.")
+    return key
 
 
 def page_limit(value: int, *, largest: int = 100) -> int:

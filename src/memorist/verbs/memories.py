@@ -1,5 +1,6 @@
 """Remember, recall, read, list, change and forget, through the native door."""
 
+import re
 from builtins import list as List
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -7,6 +8,7 @@ from typing import Any
 
 from memorist.codec import to_record
 from memorist.composing.values import Composed, Section
+from memorist.errors import StaleVersion
 from memorist.memories.values import Draft, Kind, Memory, Order, Remembered, Retention, Status, Trust
 from memorist.platform.paging import Page
 from memorist.platform.values import Event, Owner
@@ -14,6 +16,7 @@ from memorist.recall.values import Question, Recalled, Scope
 from memorist.verbs.kinds import Call, Verb, part, reading, told, told_as, without_none
 
 RECORDS = "/v1/records"
+_VERSION = re.compile(r"[!#-~]+")
 
 
 def remember(
@@ -236,5 +239,7 @@ def _given(value: Draft | Question) -> dict[str, Any]:
 def _writing(
     method: str, path: str, decode: Any, body: Any, idempotency_key: str | None, version: str | None = None
 ) -> Call[Any]:
+    if version is not None and not _VERSION.fullmatch(version):
+        raise StaleVersion  # No memory ever had it, and no header could tell it.
     headers = {} if version is None else {"If-Match": f'"{version}"'}
     return Call(method, path, decode, body=body, headers=headers, writes=True, idempotency_key=idempotency_key)

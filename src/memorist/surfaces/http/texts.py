@@ -4,6 +4,7 @@ A pattern is read by Python, JavaScript and Rust alike.
 """
 
 import re
+from contextlib import suppress
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
@@ -32,6 +33,13 @@ def text_schema(*, longest: int, empty: bool = False, one_line: bool = False) ->
 
 def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _as_utf8(value: object) -> object:
+    """A header as its bytes were meant, where they are UTF-8: the framework reads a character of each."""
+    with suppress(UnicodeError):
+        return value.encode("latin-1").decode("utf-8") if isinstance(value, str) else value
+    return value
 
 
 Whole = Annotated[int, BeforeValidator(_whole)]
@@ -104,5 +112,9 @@ JsonObject = Annotated[dict[str, Any], WithJsonSchema({"type": "object", "proper
 CursorText = Annotated[str, WithJsonSchema({"type": "string", "format": "cursor", "pattern": "^[A-Za-z0-9_-]+$"})]
 FeedPosition = Annotated[str, WithJsonSchema({"type": "string", "pattern": "^[0-9]{1,18}-[0-9]{1,18}$"})]
 EventNumber = Annotated[str, WithJsonSchema({"type": "string", "pattern": "^[0-9]{0,12}$"})]
-Retry = Annotated[str, WithJsonSchema({"type": "string", "maxLength": 255, "pattern": "^[!-~](?:[ -~]*[!-~])?$"})]
+Retry = Annotated[
+    str,
+    BeforeValidator(_as_utf8),
+    WithJsonSchema({"type": "string", "maxLength": 255, "pattern": "^[!-~](?:[ -~]*[!-~])?$"}),
+]
 ETag = Annotated[str, WithJsonSchema({"type": "string", "pattern": r'^(?:\*|(?:W/)?"[!#-~]+")$'})]
