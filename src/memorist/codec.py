@@ -22,8 +22,11 @@ T = TypeVar("T")
 def to_record(value: Any) -> Any:
     """The value as JSON has it. What is no value of ours is left as it is."""
     if isinstance(value, datetime):
-        # As everywhere else: a time without an offset is UTC.
-        return to_iso(value.replace(tzinfo=UTC) if value.tzinfo is None else value)
+        try:
+            # As everywhere else: a time without an offset is UTC.
+            return to_iso(value.replace(tzinfo=UTC) if value.tzinfo is None else value)
+        except OverflowError:
+            return value.isoformat()  # It is not within what UTC can tell, and whoever reads it says so.
     if isinstance(value, timedelta):
         return value.total_seconds()
     if is_dataclass(value) and not isinstance(value, type):

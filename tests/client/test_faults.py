@@ -15,6 +15,7 @@ from memorist.client import AsyncClient, Client, Retries
 from memorist.client.exchange import Wait, exchange
 from memorist.client.streams import Following
 from memorist.codec import to_record
+from memorist.ids import new_id
 from memorist.ingestion.service import Message
 from memorist.memories.values import Remembered
 from memorist.testing.makers import make_memory
@@ -202,7 +203,7 @@ def test_both_clients_take_the_same_steps(faulty: Faulty) -> None:
             assert await client.tools() == []
             faulty.script = [problem(404, "not_found")]
             with pytest.raises(errors.NotFound):
-                await client.get("mem_1")
+                await client.get(new_id("mem"))
 
     asyncio.run(main())
     assert waited == [0.5, 1.0, 2.5]
@@ -325,8 +326,8 @@ def test_turn_that_cannot_be_taken_is_told(client: Client, faulty: Faulty) -> No
 
 def test_events_of_a_turn_that_is_over_end(client: Client, faulty: Faulty) -> None:
     faulty.script = [events(""), events(TOKEN + COMPLETED)]
-    assert list(client.turn_events("turn_1", after=3)) == []
-    assert [event.seq for event in client.turn_events("turn_1", after=1)] == [2, 3]
+    assert list(client.turn_events(new_id("turn"), after=3)) == []
+    assert [event.seq for event in client.turn_events(new_id("turn"), after=1)] == [2, 3]
     assert faulty.seen[0].headers["last-event-id"] == "3"
 
 

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from operator import attrgetter
 from typing import Any, TypeAlias
 
@@ -273,6 +273,7 @@ CASES: dict[str, Callable[[Do], Any]] = {
 }
 NO_CASE = {"principal", "turn", "get_turn", "turn_events"}  # Without a language model there is no turn: see ERRORS.
 
+FIRST = datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=5)))
 UNKNOWN = "mem_01J9Z3K4M5N6P7Q8R9S0T1V2W3"
 ERRORS: dict[str, Callable[[Do], Any]] = {
     "empty text": lambda do: do("remember", " "),
@@ -314,6 +315,21 @@ ERRORS: dict[str, Callable[[Do], Any]] = {
     "key of any script that was used otherwise": lambda do: [
         do("remember", text, idempotency_key="хорошо") for text in ("One.", "Two.")
     ],
+    **{
+        f"{verb} {word!r}": lambda do, verb=verb, word=word: do(verb, word)
+        for verb in ("get", "events", "archive", "history", "erase_entry", "get_job", "receipt", "get_turn")
+        for word in ("", ".", "..", "export", "in-doubt")
+    },
+    "no session at all": lambda do: do("add_messages", "", [Message("user", "Hello.")]),
+    "session with a lone surrogate": lambda do: do("add_messages", "a\ud800", [Message("user", "Hello.")]),
+    "section of no agent": lambda do: do("section", "a b"),
+    "turn in no session": lambda do: list(do("turn", [Message("user", "Hello.")], session="a b")),
+    "turn after no event": lambda do: list(do("turn_events", "turn_01J9Z3K4M5N6P7Q8R9S0T1V2W3", after=-1)),
+    "recall of no kind": lambda do: do("recall", "x", source_kinds=["fact", "nope"]),
+    "confidence that is no number": lambda do: do("remember", "A text.", confidence=float("nan")),
+    "time before all times": lambda do: do("remember", "A text.", event_time=FIRST),
+    "message before all times": lambda do: do("add_messages", "s", [Message("user", "Hello.", event_time=FIRST)]),
+    "recall of before all times": lambda do: do("recall", "x", as_of=FIRST),
     "stale forget": lambda do: do("forget", named(do).id, expected_version="5f3c2a"),
     "forget the unknown": lambda do: do("forget", UNKNOWN),
     "archive twice": lambda do: [
@@ -399,7 +415,7 @@ class Doing:
         try:
             return _plain(case(self), self.tenant)
         except MemoristError as error:
-            return type(error), error.code
+            return type(error), error.code, error.field
 
     def database(self) -> Any:
         self.served.core.accesses.flush()

@@ -54,6 +54,15 @@ def test_export_with_the_largest_line_is_imported_again(ada: Client) -> None:
     assert ada.read_tool_output(output.key) == "A line.\n" * 400_000
 
 
+@pytest.mark.parametrize("name", [".", "..", "...", "a/../b"])
+def test_names_that_a_path_would_take_for_steps_are_names(ada: Client, name: str) -> None:
+    [said] = ada.add_messages(name, [Message("user", "Hello.")], extract=False)
+    assert said.memory.session == name
+    ada.add_document("Notes", "Cats purr.", document_id=name)
+    assert ada.get_document(name).id == name
+    assert ada.forget_document(name).id == name
+
+
 def test_memory_with_a_time_to_live_says_when_it_ends(ada: Client) -> None:
     memory = ada.remember("A code for today.", retention=Retention.POLICY, ttl=timedelta(hours=2)).memory
     assert memory.expires_at is not None

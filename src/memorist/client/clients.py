@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
 from typing import Any, Self, TypeVar, cast
 from urllib.parse import urlsplit
 
@@ -70,12 +70,26 @@ def _request(step: Send) -> dict[str, Any]:
     content = None
     if step.body is not None:
         headers.append((b"Content-Type", b"application/json"))
-        try:
-            text = json.dumps(step.body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        except (TypeError, ValueError, RecursionError) as error:
-            raise InvalidField("What is sent must be plain JSON without NaN, infinity or cycles.") from error
-        content = text.encode("utf-8", "surrogatepass")
+        content = _encoded(step.body)
     return {"method": step.method, "url": step.path, "params": step.query, "headers": headers, "content": content}
+
+
+def _encoded(body: Mapping[str, Any]) -> bytes:
+    """Raises InvalidField, naming what is no JSON."""
+    encoded = _as_json(body)
+    if encoded is None:
+        odd = [name for name, value in body.items() if _as_json(value) is None]
+        raise InvalidField.of(odd[0] if odd else "body", "must be plain JSON without NaN, infinity or cycles.")
+    return encoded
+
+
+def _as_json(value: Any) -> bytes | None:
+    """None where it is none."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError):
+        return None
+    return text.encode("utf-8", "surrogatepass")
 
 
 class Client(Verbs):

@@ -173,6 +173,13 @@ def idempotency_key(value: str) -> str:
     return key
 
 
+def event_number(value: int) -> int:
+    """Which event of a turn was the last; 0 is before the first."""
+    if value < 0:
+        raise InvalidField("The position must be the number of an event.", field="after")
+    return value
+
+
 def page_limit(value: int, *, largest: int = 100) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= largest:
         raise InvalidField.of("limit", f"must be a whole number from 1 to {largest}.")

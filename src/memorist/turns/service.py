@@ -214,13 +214,13 @@ class Turns:
 
         Raises NotFound or InvalidField.
         """
-        _validate_position(after)
+        validation.event_number(after)
         turn = self.get(principal, turn_id)
         return Listener(self._store, self._clock, self.reap, self.listeners, principal.tenant, turn, after, wake)
 
     def events(self, principal: Principal, turn_id: str, after: int = 0, *, limit: int) -> Sequence[TurnEvent]:
         """The events of a turn so far, after one of them, the first of them first. Raises as `listen` does."""
-        _validate_position(after)
+        validation.event_number(after)
         turn = self.get(principal, turn_id)
         return self._store.read(principal.tenant, lambda tx: tx.turns.events(turn.id, after, limit))
 
@@ -248,11 +248,6 @@ class Turns:
     def close(self) -> None:
         """Let what runs fail soon; what does not is ended by the next who looks."""
         self.runner.close()
-
-
-def _validate_position(after: int) -> None:
-    if after < 0:
-        raise InvalidField("The position must be the number of an event.", field="after")
 
 
 def _validate(messages: Sequence[Message]) -> None:

@@ -8,7 +8,7 @@ from memorist.composing.values import Composed
 from memorist.context.companion import Category, Finding, Recorded
 from memorist.memories.values import Memory, Remembered
 from memorist.platform.paging import Page
-from memorist.verbs.kinds import Call, Verb, part, reading, told, without_none
+from memorist.verbs.kinds import Call, Verb, id_part, reading, told, without_none
 
 _ENTRIES = "/v1/memory"
 
@@ -62,7 +62,7 @@ def erase_entry(memory_id: str) -> Verb[None]:
     """Remove an entry at once and for good: no tombstone, no undo. Raises NotFound, InvalidId or Forbidden."""
     return Verb(
         lambda me: me.core.companion.erase(me.principal, memory_id),
-        lambda: Call("DELETE", f"{_ENTRIES}/{part(memory_id)}", lambda _: None),
+        lambda: Call("DELETE", f"{_ENTRIES}/{id_part('mem', memory_id)}", lambda _: None),
     )
 
 

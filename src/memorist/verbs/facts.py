@@ -9,7 +9,7 @@ from memorist.learning.service import ExtractedMemories
 from memorist.memories.values import Memory, Remembered
 from memorist.platform.paging import Page
 from memorist.platform.values import Job, JobStatus
-from memorist.verbs.kinds import Call, Verb, part, reading, told, without_none
+from memorist.verbs.kinds import Call, Verb, id_part, reading, told, without_none
 
 
 def remember_fact(
@@ -43,7 +43,7 @@ def history(memory_id: str) -> Verb[Sequence[FactVersion]]:
     """The facts that replaced each other, oldest first, of which this is one. Raises NotFound or InvalidId."""
     return Verb(
         lambda me: me.core.facts.history(me.principal, memory_id),
-        lambda: reading(f"/v1/facts/{part(memory_id)}/history", tuple[FactVersion, ...]),
+        lambda: reading(f"/v1/facts/{id_part('mem', memory_id)}/history", tuple[FactVersion, ...]),
     )
 
 
@@ -51,7 +51,7 @@ def restore_fact(memory_id: str) -> Verb[Memory]:
     """Make a retired fact active again, beside what took its place. Raises NotFound, Forbidden or Conflict."""
     return Verb(
         lambda me: me.core.facts.restore(me.principal, memory_id),
-        lambda: Call("POST", f"/v1/facts/{part(memory_id)}/restore", told(Memory)),
+        lambda: Call("POST", f"/v1/facts/{id_part('mem', memory_id)}/restore", told(Memory)),
     )
 
 
@@ -93,7 +93,7 @@ def dismiss_doubt(doubt_id: str) -> Verb[InDoubt]:
 
 
 def _decision(doubt_id: str, word: str) -> Call[InDoubt]:
-    return Call("POST", f"/v1/facts/in-doubt/{part(doubt_id)}/{word}", told(InDoubt))
+    return Call("POST", f"/v1/facts/in-doubt/{id_part('dbt', doubt_id)}/{word}", told(InDoubt))
 
 
 def jobs(
@@ -112,14 +112,16 @@ def jobs(
 
 def get_job(job_id: str) -> Verb[Job]:
     """One job. Raises NotFound or InvalidId."""
-    return Verb(lambda me: me.core.jobs.get(me.principal, job_id), lambda: reading(f"/v1/jobs/{part(job_id)}", Job))
+    return Verb(
+        lambda me: me.core.jobs.get(me.principal, job_id), lambda: reading(f"/v1/jobs/{id_part('job', job_id)}", Job)
+    )
 
 
 def retry_job(job_id: str) -> Verb[Job]:
     """Make a job due now; a dead one gets all its attempts again. Raises NotFound, Forbidden or Conflict."""
     return Verb(
         lambda me: me.core.jobs.retry(me.principal, job_id),
-        lambda: Call("POST", f"/v1/jobs/{part(job_id)}/retry", told(Job)),
+        lambda: Call("POST", f"/v1/jobs/{id_part('job', job_id)}/retry", told(Job)),
     )
 
 
@@ -127,5 +129,5 @@ def drop_job(job_id: str) -> Verb[Job]:
     """Remove a job: what it was to do is not done. Raises NotFound or Forbidden."""
     return Verb(
         lambda me: me.core.jobs.drop(me.principal, job_id),
-        lambda: Call("DELETE", f"/v1/jobs/{part(job_id)}", told(Job)),
+        lambda: Call("DELETE", f"/v1/jobs/{id_part('job', job_id)}", told(Job)),
     )

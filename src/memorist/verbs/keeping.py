@@ -16,7 +16,7 @@ from memorist.platform import access
 from memorist.platform.values import Principal
 from memorist.times import to_iso
 from memorist.transfer.service import ImportReport, chosen
-from memorist.verbs.kinds import Acting, Call, Lines, Stream, Verb, part, reading, told, told_as, without_none
+from memorist.verbs.kinds import Acting, Call, Lines, Stream, Verb, id_part, reading, told, told_as, without_none
 from memorist.verbs.memories import RECORDS
 
 _LINES_AT_ONCE = 100
@@ -97,7 +97,7 @@ def receipt(receipt_id: str) -> Verb[Receipt]:
     """The receipt of an erasure of one's own, or for an admin of any. Raises NotFound or InvalidId."""
     return Verb(
         lambda me: me.core.erasure.get(me.principal, receipt_id),
-        lambda: reading(f"/v1/receipts/{part(receipt_id)}", Receipt),
+        lambda: reading(f"/v1/receipts/{id_part('rcpt', receipt_id)}", Receipt),
     )
 
 
@@ -113,7 +113,7 @@ def verify(receipt_id: str) -> Verb[Verification]:
     """Look again for what was erased, in the database and in its files' bytes. Raises NotFound or InvalidId."""
     return Verb(
         lambda me: me.core.erasure.verifier.verify(me.core.erasure.get(me.principal, receipt_id)),
-        lambda: Call("POST", f"/v1/receipts/{part(receipt_id)}/verify", told(Verification), reads=True),
+        lambda: Call("POST", f"/v1/receipts/{id_part('rcpt', receipt_id)}/verify", told(Verification), reads=True),
     )
 
 

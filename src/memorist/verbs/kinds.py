@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from urllib.parse import quote
 
 from memorist.codec import from_record
+from memorist.errors import InvalidField
+from memorist.ids import parse_id
 from memorist.platform.values import Principal
 
 if TYPE_CHECKING:
@@ -110,8 +112,18 @@ def reading(path: str, kind: type[T], /, **query: Any) -> Call[T]:
 
 
 def part(text: str) -> str:
-    """A part of a path. Names are their owner's words, and may hold what a path uses itself."""
-    return quote(text, safe="")
+    """A part of a path. Names are their owner's words, and may hold what a path uses itself. Raises InvalidField."""
+    if text in (".", ".."):
+        return text.replace(".", "%2E")  # As they are they would be taken for steps of the path.
+    try:
+        return quote(text, safe="")
+    except UnicodeEncodeError as error:
+        raise InvalidField("What is sent must be text in Unicode, without a lone surrogate.") from error
+
+
+def id_part(prefix: str, text: str) -> str:
+    """An id in any form as a part of a path, where another word may name something else. Raises InvalidId."""
+    return part(parse_id(prefix, text))
 
 
 def without_none(**given: Any) -> dict[str, Any]:

@@ -10,10 +10,11 @@ from memorist.codec import to_record
 from memorist.composing.values import Composed, Section
 from memorist.errors import StaleVersion
 from memorist.memories.values import Draft, Kind, Memory, Order, Remembered, Retention, Status, Trust
+from memorist.platform import validation
 from memorist.platform.paging import Page
 from memorist.platform.values import Event, Owner
 from memorist.recall.values import Question, Recalled, Scope
-from memorist.verbs.kinds import Call, Verb, part, reading, told, told_as, without_none
+from memorist.verbs.kinds import Call, Verb, id_part, reading, told, told_as, without_none
 
 RECORDS = "/v1/records"
 _VERSION = re.compile(r"[!#-~]+")
@@ -92,10 +93,13 @@ def recall(
         query, top_k, source_kinds, scope, enable_rerank, as_of, known_at, after, before, category, project,
         budget_tokens, min_score, explain, why_not,
     )  # fmt: skip
-    return Verb(
-        lambda me: me.core.recall.recall(me.principal, question),
-        lambda: Call("POST", f"{RECORDS}/recall", told(Recalled), body=_given(question), reads=True),
-    )
+
+    def ask() -> Call[Recalled]:
+        for kind in source_kinds or ():
+            validation.choice("source_kinds", kind, Kind)
+        return Call("POST", f"{RECORDS}/recall", told(Recalled), body=_given(question), reads=True)
+
+    return Verb(lambda me: me.core.recall.recall(me.principal, question), ask)
 
 
 def get(memory_id: str) -> Verb[Memory]:
@@ -221,14 +225,14 @@ def section(agent: str | None = None) -> Verb[Section]:
             "GET",
             "/v1/memories/section",
             lambda record: Section(record["section"], record["count"]),
-            {"profile_id": agent},
+            {"profile_id": None if agent is None else validation.identifier("agent", agent)},
             reads=True,
         ),
     )
 
 
 def _path(memory_id: str, *below: str) -> str:
-    return "/".join([RECORDS, part(memory_id), *below])
+    return "/".join([RECORDS, id_part("mem", memory_id), *below])
 
 
 def _given(value: Draft | Question) -> dict[str, Any]:

@@ -13,13 +13,14 @@ from memorist.ids import parse_id
 from memorist.ingestion.service import Message, StoredDocument, ToolOutput
 from memorist.ingestion.values import Document, NotText, joined_text
 from memorist.memories.values import Remembered
+from memorist.platform import validation
 from memorist.platform.feed import LONGEST_WAIT, QUIET, parse_position
 from memorist.platform.feed import changes as follow_changes
 from memorist.platform.paging import Page
 from memorist.platform.values import Change
 from memorist.times import SystemClock, from_iso, from_iso_with_offset, offset_minutes
 from memorist.turns.values import LAST, STARTED, Turn, TurnEvent
-from memorist.verbs.kinds import Acting, Call, Events, Stream, Verb, part, reading, told, told_as, without_none
+from memorist.verbs.kinds import Acting, Call, Events, Stream, Verb, id_part, part, reading, told, told_as, without_none
 
 
 def add_messages(
@@ -41,7 +42,7 @@ def add_messages(
         ),
         lambda: Call(
             "POST",
-            f"/v1/sessions/{part(session)}/messages",
+            f"/v1/sessions/{part(validation.identifier('session', session))}/messages",
             told(list[Remembered]),
             body={"messages": [_record(message) for message in said], "extract": extract},
             writes=True,
@@ -106,7 +107,7 @@ def add_tool_output(
         ),
         lambda: Call(
             "POST",
-            f"/v1/sessions/{part(session)}/tool-outputs",
+            f"/v1/sessions/{part(validation.identifier('session', session))}/tool-outputs",
             told(ToolOutput),
             body=without_none(**given, event_time=to_record(event_time)),
             writes=True,
@@ -117,11 +118,13 @@ def add_tool_output(
 
 def read_tool_output(key: str) -> Verb[str]:
     """The whole payload of a tool output. Raises NotFound or InvalidId."""
-    body = {"tool_output_key": key}
-    return Verb(
-        lambda me: me.core.ingestion.read_tool_output(me.principal, key)[1],
-        lambda: Call("POST", "/v1/tools/read_tool_output", told_as("content", str), body=body, reads=True),
-    )
+
+    def ask() -> Call[str]:
+        parse_id("mem" if key.startswith("mem_") else "tout", key)
+        body = {"tool_output_key": key}
+        return Call("POST", "/v1/tools/read_tool_output", told_as("content", str), body=body, reads=True)
+
+    return Verb(lambda me: me.core.ingestion.read_tool_output(me.principal, key)[1], ask)
 
 
 # Documents
@@ -252,21 +255,28 @@ def turn(
         started = me.core.turns.start(principal, said, include_memory=include_memory, session=session)
         return me.core.turns.follow(principal, started.id)
 
-    body = {
-        "messages": [{"role": one.role, "content": one.content} for one in said],
-        "context": {"include_memory": include_memory, "session_id": session},
-        "stream": True,
-    }
-    return Stream(take, lambda: Events("/v1/turns", _turn_event, ends=LAST, body=body, begins=STARTED))
+    def ask() -> Events[TurnEvent]:
+        if session:
+            validation.identifier("session", session)
+        body = {
+            "messages": [{"role": one.role, "content": one.content} for one in said],
+            "context": {"include_memory": include_memory, "session_id": session},
+            "stream": True,
+        }
+        return Events("/v1/turns", _turn_event, ends=LAST, body=body, begins=STARTED)
+
+    return Stream(take, ask)
 
 
 def turn_events(turn_id: str, *, after: int = 0) -> Stream[TurnEvent]:
-    """The events of a turn after one of them, until it is over. Raises NotFound or InvalidId."""
-    path = f"/v1/turns/{part(turn_id)}/events"
-    return Stream(
-        lambda me: me.core.turns.follow(me.principal, turn_id, after),
-        lambda: Events(path, _turn_event, after=str(after) if after else None, ends=LAST),
-    )
+    """The events of a turn after one of them, until it is over. Raises NotFound, InvalidId or InvalidField."""
+
+    def ask() -> Events[TurnEvent]:
+        path = f"/v1/turns/{id_part('turn', turn_id)}/events"
+        last = validation.event_number(after)
+        return Events(path, _turn_event, after=str(last) if last else None, ends=LAST)
+
+    return Stream(lambda me: me.core.turns.follow(me.principal, turn_id, after), ask)
 
 
 def _turn_event(event: Any) -> TurnEvent:
@@ -277,7 +287,8 @@ def _turn_event(event: Any) -> TurnEvent:
 def get_turn(turn_id: str) -> Verb[Turn]:
     """A turn: how it stands, and what came of it. Raises NotFound or InvalidId."""
     return Verb(
-        lambda me: me.core.turns.get(me.principal, turn_id), lambda: reading(f"/v1/turns/{part(turn_id)}", Turn)
+        lambda me: me.core.turns.get(me.principal, turn_id),
+        lambda: reading(f"/v1/turns/{id_part('turn', turn_id)}", Turn),
     )
 
 
