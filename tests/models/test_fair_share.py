@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -124,6 +125,23 @@ def test_what_has_time_is_computed_one_after_another() -> None:
 
     with Threads(4) as threads:
         assert list(_in_order(threads, 1, lambda batch: batch[0], [[number] for number in range(6)])) == [*range(6)]
+
+
+def test_what_was_begun_is_finished_though_the_threads_take_nothing_more() -> None:
+    threads = ThreadPoolExecutor(2)
+    threads.shutdown()
+    assert list(_in_order(threads, 2, lambda batch: batch[0], [[1], [2], [3]])) == [1, 2, 3]
+
+
+def test_program_that_closes_nothing_ends_quietly(tmp_path: Path) -> None:
+    ending = f"""
+from memorist import Memorist
+Memorist.open({str(tmp_path)!r}).user("ada").add_document("Notes", "Tulips bloom in spring. " * 200)
+"""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MEMORIST_")}
+    environment = kept | {"XDG_CONFIG_HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", ending], capture_output=True, text=True, timeout=120, env=environment)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has priorities of threads")

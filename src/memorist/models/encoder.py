@@ -163,11 +163,21 @@ def _in_order(
     ahead: deque[Future[T]] = deque()
     ready = at_once + 1 if at_once > 1 else 1
     for item in items:
-        ahead.append(threads.submit(work, item))
+        ahead.append(_submitted(threads, work, item))
         if len(ahead) >= ready:
             yield ahead.popleft().result()
     while ahead:
         yield ahead.popleft().result()
+
+
+def _submitted(threads: ThreadPoolExecutor, work: Callable[[list[int]], T], item: list[int]) -> Future[T]:
+    """Done on the threads or, when the program ends and they take nothing more, here: what was begun is finished."""
+    try:
+        return threads.submit(work, item)
+    except RuntimeError:
+        done: Future[T] = Future()
+        done.set_result(work(item))
+        return done
 
 
 def _pieces(inputs: Sequence[str] | Sequence[tuple[str, str]]) -> Iterator[list[Any]]:
