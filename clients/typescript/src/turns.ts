@@ -51,7 +51,7 @@ export async function* turnEvents(
   turn_id: string,
   options: { after?: number; signal?: AbortSignal },
 ): AsyncGenerator<TurnEvent> {
-  const after = options.after ? String(options.after) : null;
+  const after = options.after === undefined ? null : String(options.after);
   const asked = { path: `/v1/turns/${part(turn_id)}/events`, after, ends: LAST, signal: options.signal };
   for await (const event of follow(transport, asked)) yield turnEvent(event);
 }

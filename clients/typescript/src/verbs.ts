@@ -444,7 +444,7 @@ export class Client {
   /** Erase everything of one's own, with every agent, or for an admin of any user; `keys`: API keys too. */
   purge(user?: string | null, options: { keys?: boolean } & CallOptions = {}): Promise<values.Receipt> {
     const { keys = false, ...call } = options;
-    return this.#do("POST", `${RECORDS}/purge`, { ...call, body: { ...(user && { user }), keys } });
+    return this.#do("POST", `${RECORDS}/purge`, { ...call, body: { user: user ?? undefined, keys } });
   }
 
   /** Erase the whole tenant in 30 days, or at once, for an admin. Its keys end now. `confirm` is the tenant's name.

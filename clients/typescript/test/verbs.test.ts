@@ -168,6 +168,19 @@ test("what is exported can be imported", async () => {
   assert.equal(report.imported, 1);
 });
 
+test("an empty name is nobody, and not the caller", async () => {
+  const memory = served.somebody();
+  await memory.remember("Ada likes figs.");
+  const refused = (field: string) => (error: unknown) => error instanceof InvalidField && error.field === field;
+  await assert.rejects(memory.purge(""), refused("user"));
+  await assert.rejects(memory.section(""), InvalidField);
+  await assert.rejects(memory.createToken(""), refused("user"));
+  await assert.rejects(memory.revokeTokens(""), refused("user"));
+  assert.equal((await all(memory.iterate())).length, 1);
+  assert.ok((await memory.purge(null)).verification?.ok);
+  assert.deepEqual(await all(memory.iterate()), []);
+});
+
 test("messages, documents and tools", async () => {
   const memory = served.somebody();
   await memory.messages.add("chat/1", [{ role: "user", content: "I like tea.", event_time: new Date(0) }]);
