@@ -19,15 +19,23 @@ import {
   type PutOperation,
   type SearchOperation,
 } from "@langchain/langgraph";
-import { NotFound } from "../generated/errors.js";
-import type { Document } from "../generated/schemas.js";
+import { InvalidJson, NotFound } from "../generated/errors.js";
+import type { Document, Memory, Principal } from "../generated/schemas.js";
 import type { Client } from "../verbs.js";
+import { digest, questionOf } from "./shared.js";
 
 const FOLDER = "langgraph/";
 // How much of what recall finds is looked at for one search.
 const SEARCHED_TOKENS = 50_000;
 
 type SearchItem = Item & { score?: number };
+
+/** An item in the list: where it is, without what it holds. */
+interface Listed {
+  id: string;
+  namespace: string[];
+  updated_at: string;
+}
 
 interface Stored {
   item: Item;
@@ -38,6 +46,7 @@ interface Stored {
  * `index: false` keeps an item out of searches with a query. */
 export class MemoristStore extends BaseStore {
   readonly #memory: Client;
+  #me: Promise<Principal> | undefined;
 
   constructor(memory: Client) {
     super();
@@ -63,47 +72,67 @@ export class MemoristStore extends BaseStore {
   }
 
   async #get({ namespace, key }: GetOperation): Promise<Item | null> {
-    const stored = await this.#stored(await documentId(namespace, key));
-    return stored === null ? null : { ...stored.item, namespace, key };
+    const document = await this.#document(await documentId(namespace, key));
+    if (document === null) return null;
+    const stored = decoded(document, [...namespace, key]);
+    if (stored === "unreadable") {
+      throw new InvalidJson(`The item ${document.title} cannot be read: it was changed outside of the store.`);
+    }
+    return stored?.item ?? null;
   }
 
-  async #stored(document_id: string): Promise<Stored | null> {
+  async #document(document_id: string): Promise<Document | null> {
     try {
-      return decoded(await this.#memory.getDocument(document_id));
+      const document = await this.#memory.getDocument(document_id);
+      return (await this.#owns(document)) ? document : null;
     } catch (error) {
       if (error instanceof NotFound) return null;
       throw error;
     }
   }
 
+  /** Whether something is of whom the client acts for. What others share has its place in no store but theirs. */
+  async #owns({ user, agent }: Document | Memory): Promise<boolean> {
+    this.#me ??= this.#memory.principal();
+    const me = await this.#me.catch((error) => {
+      this.#me = undefined;
+      throw error;
+    });
+    return user === me.user && (user !== null || agent === me.agent);
+  }
+
   async #put({ namespace, key, value, index }: PutOperation): Promise<void> {
     const document_id = await documentId(namespace, key);
-    if (value === null) {
-      await this.#memory.forgetDocument(document_id).catch((error) => {
-        if (!(error instanceof NotFound)) throw error;
-      });
-      return;
-    }
+    if (value === null) return this.#forget(document_id);
     const text = JSON.stringify(index === undefined ? { value } : { value, index });
     const written = await this.#memory.addDocument(place(namespace, key), text, { document_id, shared: false });
     if (written.was_new && written.document.title !== place(namespace, key)) {
       // Without its place, which was taken for a secret, no search would lead to it.
-      await this.#memory.forgetDocument(document_id);
+      await this.#forget(document_id);
       throw new Error("The namespace or the key holds a secret, which is not stored. Use a hash of it, for example.");
     }
+  }
+
+  async #forget(document_id: string): Promise<void> {
+    if ((await this.#document(document_id)) === null) return;
+    await this.#memory.forgetDocument(document_id).catch((error) => {
+      if (!(error instanceof NotFound)) throw error;
+    });
   }
 
   async #search(operation: SearchOperation): Promise<SearchItem[]> {
     const { namespacePrefix, filter = {}, limit = 10, offset = 0, query } = operation;
     const scores = query ? await this.#scores(query) : new Map<string, number>();
     const listed = await this.#list((namespace) => isBelow(namespace, namespacePrefix));
-    const rank = (one: Document) => scores.get(one.id) ?? -1;
+    const rank = (one: Listed) => scores.get(one.id) ?? -1;
     listed.sort((one, other) => rank(other) - rank(one) || other.updated_at.localeCompare(one.updated_at));
     const found: SearchItem[] = [];
     for (const one of listed) {
       if (found.length >= offset + limit) break;
-      const stored = await this.#stored(one.id);
-      if (stored === null || !matches(stored.item.value, filter) || (query && !stored.isSearched)) continue;
+      const document = await this.#document(one.id);
+      const stored = document && decoded(document);
+      if (stored === null || stored === "unreadable") continue;
+      if (!matches(stored.item.value, filter) || (query && !stored.isSearched)) continue;
       const score = scores.get(one.id);
       found.push(score === undefined ? stored.item : { ...stored.item, score });
     }
@@ -112,7 +141,7 @@ export class MemoristStore extends BaseStore {
 
   /** How well each item answers, by the best of its parts. */
   async #scores(query: string): Promise<Map<string, number>> {
-    const { hits } = await this.#memory.recall(query, {
+    const { hits } = await this.#memory.recall(questionOf(query), {
       source_kinds: ["document_chunk"],
       budget_tokens: SEARCHED_TOKENS,
       min_score: 0,
@@ -120,7 +149,8 @@ export class MemoristStore extends BaseStore {
     const scores = new Map<string, number>();
     for (const { memory, score } of hits) {
       const source = memory.source_ref ?? "";
-      if (source.startsWith(FOLDER)) scores.set(source, Math.max(score, scores.get(source) ?? 0));
+      if (source.startsWith(FOLDER) && (await this.#owns(memory)))
+        scores.set(source, Math.max(score, scores.get(source) ?? 0));
     }
     return scores;
   }
@@ -128,50 +158,65 @@ export class MemoristStore extends BaseStore {
   async #namespaces(operation: ListNamespacesOperation): Promise<string[][]> {
     const { matchConditions = [], maxDepth, limit, offset } = operation;
     const listed = await this.#list((namespace) => matchConditions.every((one) => fits(one, namespace)));
-    const found = new Set(listed.map((one) => JSON.stringify(namespaceOf(one).slice(0, maxDepth))));
+    const found = new Set(listed.map((one) => JSON.stringify(one.namespace.slice(0, maxDepth))));
     return [...found]
       .sort()
       .map((one) => JSON.parse(one))
       .slice(offset, offset + limit);
   }
 
-  async #list(isWanted: (namespace: string[]) => boolean): Promise<Document[]> {
-    const found: Document[] = [];
+  async #list(isWanted: (namespace: string[]) => boolean): Promise<Listed[]> {
+    const found: Listed[] = [];
     for await (const document of this.#memory.iterateDocuments()) {
-      if (document.id.startsWith(FOLDER) && isWanted(namespaceOf(document))) found.push(document);
+      if (!document.id.startsWith(FOLDER) || !(await this.#owns(document))) continue;
+      const namespace = placeOf(document)?.slice(0, -1);
+      if (namespace && isWanted(namespace)) found.push({ ...document, namespace });
     }
     return found;
   }
 }
 
-/** The place in full, in one line, written as Python does. */
+/** The place in full, in the one line that a title is, written as Python does. */
 function place(namespace: string[], key: string): string {
-  return `[${[...namespace, key].map((one) => JSON.stringify(one)).join(", ")}]`;
+  const readable = `[${[...namespace, key].map((one) => JSON.stringify(one)).join(", ")}]`;
+  return /[\x85\u2028\u2029]/.test(readable) ? plain(readable) : readable;
+}
+
+/** JSON in ASCII alone. */
+function plain(json: string): string {
+  return json.replace(/[\u007f-\uffff]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 async function documentId(namespace: string[], key: string): Promise<string> {
-  const escaped = (one: string) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  const plain = place(namespace, key).replace(/[\u007f-\uffff]/g, escaped);
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(plain));
-  return FOLDER + [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return FOLDER + (await digest(plain(place(namespace, key))));
 }
 
-function namespaceOf(document: Document): string[] {
-  return JSON.parse(document.title).slice(0, -1);
+/** The namespace and, last, the key that a title tells; null where it tells none. */
+function placeOf(document: Document): string[] | null {
+  try {
+    const found = JSON.parse(document.title);
+    const isPlace = Array.isArray(found) && found.length > 0 && found.every((one) => typeof one === "string");
+    return isPlace ? found : null;
+  } catch {
+    return null;
+  }
 }
 
-function decoded(document: Document): Stored | null {
-  const { value, index, expires_at } = JSON.parse(document.content);
-  // Python's store gives items a time to live.
-  if (expires_at && Date.parse(expires_at) <= Date.now()) return null;
-  const item = {
-    value,
-    key: JSON.parse(document.title).at(-1),
-    namespace: namespaceOf(document),
-    createdAt: new Date(document.created_at),
-    updatedAt: new Date(document.updated_at),
-  };
-  return { item, isSearched: index !== false };
+/** The item of a document, under its own place or the one that it was asked for by: a title that was stored long ago may
+ * have lost a secret. Null where its time, which Python's store gives it, is over. */
+function decoded(document: Document, asked: string[] | null = placeOf(document)): Stored | "unreadable" | null {
+  const key = asked?.at(-1);
+  if (asked === null || key === undefined) return "unreadable";
+  try {
+    const { value, index, expires_at } = JSON.parse(document.content);
+    if (typeof value !== "object" || value === null) return "unreadable";
+    if (expires_at && Date.parse(expires_at) <= Date.now()) return null;
+    const [createdAt, updatedAt] = [new Date(document.created_at), new Date(document.updated_at)];
+    const item = { value, key, namespace: asked.slice(0, -1), createdAt, updatedAt };
+    return { item, isSearched: index !== false };
+  } catch {
+    return "unreadable";
+  }
 }
 
 function isBelow(namespace: string[], prefix: string[]): boolean {
