@@ -36,7 +36,7 @@ const NEVER_SENT = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 const WHOLE = "application/vnd.memorist+json, application/json;q=0.9, */*;q=0.1";
-const IDENTIFIER = /^[^\s\p{C}]{1,128}$/u;
+const IDENTIFIER = /^[^\p{White_Space}\p{Cc}\p{Cs}]{1,128}$/u;
 
 /** How often a call is tried again, and how many milliseconds are waited in between: a random part of a span that
  * doubles, or as long as the server asks for. One that asks for more than `longest` is not waited for. */
@@ -271,6 +271,12 @@ export function part(text: string): string {
   }
 }
 
+/** The name of a user, agent or session. Throws InvalidField where it is none. */
+export function identifier(field: string, value: string): string {
+  if (typeof value === "string" && IDENTIFIER.test(value)) return value;
+  throw new InvalidField(`${field} must be 1 to 128 characters without spaces or control characters.`, { field });
+}
+
 /** As JSON. Throws InvalidField for what JSON has no word for. */
 export function encode(body: unknown): string {
   try {
@@ -354,13 +360,8 @@ function acting(options: ClientOptions): Record<string, string> {
   for (const name of ["user", "agent", "session"] as const) {
     const value = options[name];
     if (value === undefined) continue;
-    if (typeof value !== "string" || !IDENTIFIER.test(value)) {
-      throw new InvalidField(`${name} must be 1 to 128 characters without spaces or control characters.`, {
-        field: name,
-      });
-    }
     // A header holds bytes: those of UTF-8, one character each.
-    const bytes = String.fromCharCode(...new TextEncoder().encode(value));
+    const bytes = String.fromCharCode(...new TextEncoder().encode(identifier(name, value)));
     headers[`X-Memorist-${name.charAt(0).toUpperCase()}${name.slice(1)}`] = bytes;
   }
   return headers;

@@ -224,3 +224,12 @@ test("a key, an address and whom it acts for are checked before anything is sent
   assert.throws(() => new Client({ api_key: "two\nlines" }), { code: "unauthenticated" });
   assert.throws(() => new Client({ api_key: "k", user: "two words" }), { code: "invalid_field" });
 });
+
+test("whoever every other door takes is taken", async () => {
+  for (const user of ["👩‍💻", "a\u200db", "a\ue000b", "\ufeffada", "日".repeat(128)]) {
+    assert.equal((await served.somebody({ user }).principal()).user, user);
+  }
+  for (const user of ["", "a\u0085b", "a\u00a0b", "a\ud800", "日".repeat(129)]) {
+    assert.throws(() => served.somebody({ user }), { code: "invalid_field", field: "user" });
+  }
+});
