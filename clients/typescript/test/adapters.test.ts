@@ -3,15 +3,16 @@ import { createHash } from "node:crypto";
 import test from "node:test";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import type { AgentOutputItem, Model, ModelRequest } from "@openai/agents";
-import { streamText, wrapLanguageModel } from "ai";
+import { generateText, streamText, wrapLanguageModel } from "ai";
 import { convertArrayToReadableStream, MockLanguageModelV3 } from "ai/test";
 import { Client } from "memorist";
-import { memoryMiddleware } from "memorist/ai-sdk";
+import { memoryMiddleware, memoryTools } from "memorist/ai-sdk";
 import { MemoristStore } from "memorist/langgraph";
 import { MemoristSession } from "memorist/openai-agents";
 import { ask as askAiSdk } from "../examples/ai-sdk.js";
 import { graphOf } from "../examples/langgraph.js";
 import { ask as askAgent } from "../examples/openai-agents.js";
+import { nowhere } from "./faulty.js";
 import { all, serve } from "./served.js";
 
 const served = await serve();
@@ -77,6 +78,61 @@ test("AI SDK: a streamed answer is stored when it is over, and a memory does not
   assert.equal(told.match(/<\/memories>/g)?.length, 1);
   const messages = (await all(memory.messages.list("s"))).map(({ content }) => content);
   assert.deepEqual(messages.sort(), ["Tea is at four.", "When is tea?"]);
+});
+
+const PICTURE = {
+  role: "user" as const,
+  content: [{ type: "file" as const, mediaType: "image/png", data: new Uint8Array([1]) }],
+};
+
+test("AI SDK: what is long, or no text, neither stops the model nor loses its answer", async () => {
+  const memory = served.somebody();
+  const model = new MockLanguageModelV3({ doGenerate: [text("I have read it."), text("A cat.\0")] });
+  const wrapped = wrapLanguageModel({ model, middleware: memoryMiddleware(memory, { session: "s" }) });
+  const long = `\ud800Read this: ${"word ".repeat(3000)}`;
+  assert.equal((await generateText({ model: wrapped, prompt: long })).text, "I have read it.");
+  assert.equal((await generateText({ model: wrapped, messages: [PICTURE] })).text, "A cat.\0");
+  const stored = (await all(memory.messages.list("s"))).map(({ content }) => content.slice(0, 15));
+  assert.deepEqual(stored.sort(), ["A cat.\ufffd", "I have read it.", "\ufffdRead this: wor"]);
+  assert.throws(() => memoryMiddleware(memory, { session: "my chat" }), { code: "invalid_field", field: "session" });
+});
+
+test("AI SDK: without the server the model is asked all the same, and what cannot be stored is told", async () => {
+  const lost = new Client({ url: await nowhere(), api_key: "k", retries: { most: 0 } });
+  const ask = (options: object) => {
+    const model = new MockLanguageModelV3({ doGenerate: text("Hello.") });
+    return generateText({
+      model: wrapLanguageModel({ model, middleware: memoryMiddleware(lost, options) }),
+      prompt: "Hi",
+      maxRetries: 0,
+    });
+  };
+  assert.equal((await ask({})).text, "Hello.");
+  await assert.rejects(ask({ session: "s" }), { code: "server_unavailable" });
+  const told: string[] = [];
+  const onError = ({ code }: { code: string }) => told.push(code);
+  assert.equal((await ask({ session: "s", onError })).text, "Hello.");
+  assert.deepEqual(told, ["server_unavailable", "server_unavailable"]);
+  const refused = new Client({ url: served.url, api_key: "mst_live_wrong" });
+  const model = new MockLanguageModelV3({ doGenerate: text("Hello.") });
+  const wrapped = wrapLanguageModel({ model, middleware: memoryMiddleware(refused) });
+  await assert.rejects(generateText({ model: wrapped, prompt: "Hi", maxRetries: 0 }), { code: "unauthenticated" });
+});
+
+test("AI SDK: a call that is run again has no second effect, and another of its id does", async () => {
+  const memory = served.somebody();
+  const { remember_fact: remember } = await memoryTools(memory);
+  const run = (content: string, said = "Remember it.") =>
+    remember?.execute?.({ content }, { toolCallId: "call_1", messages: [{ role: "user", content: said }] });
+  const facts = async () => (await all(memory.iterate({ kind: "fact" }))).map(({ content }) => content).sort();
+  await run("Ada likes figs.");
+  await run("Bob likes olives.");
+  assert.deepEqual(await facts(), ["Ada likes figs.", "Bob likes olives."]);
+  for (const { id } of await all(memory.iterate({ kind: "fact" }))) await memory.forget(id);
+  await run("Ada likes figs.");
+  assert.deepEqual(await facts(), []);
+  await run("Ada likes figs.", "Remember it again.");
+  assert.deepEqual(await facts(), ["Ada likes figs."]);
 });
 
 // LangGraph

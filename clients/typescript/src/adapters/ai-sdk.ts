@@ -7,9 +7,12 @@
  */
 
 import { jsonSchema, type LanguageModelMiddleware, type ToolSet, tool } from "ai";
+import { MemoristError } from "../error.js";
+import { ServerUnavailable } from "../generated/errors.js";
 import type { NewMessage } from "../generated/schemas.js";
+import { identifier } from "../transport.js";
 import type { Client } from "../verbs.js";
-import { remembered, serverTools } from "./shared.js";
+import { digest, remembered, serverTools, storable } from "./shared.js";
 
 type Parameters = Awaited<ReturnType<NonNullable<LanguageModelMiddleware["transformParams"]>>>;
 type Prompt = Parameters["prompt"];
@@ -19,6 +22,9 @@ export interface MiddlewareOptions {
   session?: string;
   /** How many memories are recalled for what the user said last. */
   top_k?: number;
+  /** Told what the memory could not do, so that the call goes on without it. Absent: only what a server that cannot be
+   * reached would have told is done without, and everything else is thrown. */
+  onError?: (error: MemoristError) => void;
 }
 
 /** The agent's tools, or those that are named, as `tools` takes them. */
@@ -30,30 +36,47 @@ export async function memoryTools(memory: Client, names?: readonly string[]): Pr
       tool({
         description,
         inputSchema: jsonSchema<Record<string, unknown>>(inputSchema),
-        execute: (given, { toolCallId, abortSignal }) =>
-          memory.runTool(name, given, { idempotency_key: toolCallId, ...(abortSignal && { signal: abortSignal }) }),
+        execute: async (given, { toolCallId, messages = [], abortSignal }) => {
+          // Some models count their calls anew in every conversation: the id alone does not tell which call it is.
+          const said = messages.map(({ role, content }) => [role, textOf(content)]);
+          const idempotency_key = await digest(JSON.stringify([toolCallId, name, given, said]));
+          return memory.runTool(name, given, { idempotency_key, ...(abortSignal && { signal: abortSignal }) });
+        },
       }),
     ]),
   );
 }
 
-/** Tells the model what is remembered for what the user said last, and stores what both say, where there is a session. */
+/** Tells the model what is remembered for what the user said last, and stores what both say, where there is a session.
+ * Throws InvalidField where that is no session's name. */
 export function memoryMiddleware(memory: Client, options: MiddlewareOptions = {}): LanguageModelMiddleware {
-  const { session, top_k = 5 } = options;
-  const store = async (prompt: Prompt, answer: string): Promise<void> => {
-    const question = lastOfUser(prompt);
-    // A step that follows a tool's call ends with what the tool returned, not with the user.
-    if (session === undefined || prompt.at(-1)?.role !== "user") return storeAnswer(answer);
-    await memory.addMessages(session, [{ role: "user", content: question }, ...said(answer)]);
+  const { session, top_k = 5, onError } = options;
+  if (session !== undefined) identifier("session", session);
+  const told = async (prompt: Prompt): Promise<string> => {
+    try {
+      return await remembered(memory, lastOfUser(prompt), top_k);
+    } catch (error) {
+      if (!(error instanceof MemoristError) || !(onError || isAway(error))) throw error;
+      onError?.(error);
+      return "";
+    }
   };
-  const storeAnswer = async (answer: string): Promise<void> => {
-    const messages = said(answer);
-    if (session !== undefined && messages.length > 0) await memory.addMessages(session, messages);
+  const store = async (prompt: Prompt, answer: string): Promise<void> => {
+    // A step that follows a tool's call ends with what the tool returned, not with the user.
+    const question = prompt.at(-1)?.role === "user" ? lastOfUser(prompt) : "";
+    const messages = [...said("user", question), ...said("assistant", answer)];
+    if (session === undefined || messages.length === 0) return;
+    try {
+      await memory.addMessages(session, messages);
+    } catch (error) {
+      if (!(error instanceof MemoristError) || !onError) throw error;
+      onError(error);
+    }
   };
   return {
     specificationVersion: "v3",
     transformParams: async ({ params }) => {
-      const text = await remembered(memory, lastOfUser(params.prompt), top_k);
+      const text = await told(params.prompt);
       return text === "" ? params : { ...params, prompt: [{ role: "system", content: text }, ...params.prompt] };
     },
     wrapGenerate: async ({ doGenerate, params }) => {
@@ -78,12 +101,21 @@ export function memoryMiddleware(memory: Client, options: MiddlewareOptions = {}
   };
 }
 
-function said(answer: string): NewMessage[] {
-  return answer.trim() === "" ? [] : [{ role: "assistant", content: answer }];
+/** Whether the server cannot be reached, or cannot answer for the moment. */
+function isAway(error: MemoristError): boolean {
+  return error instanceof ServerUnavailable || error.status === 429 || (error.status ?? 0) >= 500;
+}
+
+/** A message to store; none where it holds no text, but a picture for example. */
+function said(role: "user" | "assistant", text: string): NewMessage[] {
+  return text.trim() === "" ? [] : [{ role, content: storable(text) }];
 }
 
 function lastOfUser(prompt: Prompt): string {
-  const message = prompt.filter((one) => one.role === "user").at(-1);
-  const parts = message?.content ?? [];
-  return parts.map((part) => (part.type === "text" ? part.text : "")).join("\n");
+  return textOf(prompt.filter((one) => one.role === "user").at(-1)?.content ?? []);
+}
+
+function textOf(content: string | readonly { type: string }[]): string {
+  if (typeof content === "string") return content;
+  return content.map((part) => ("text" in part && part.type === "text" ? part.text : "")).join("\n");
 }

@@ -45,7 +45,7 @@ const NOTICE =
 export async function remembered(memory: Client, question: string, top_k: number): Promise<string> {
   const [section, recalled] = await Promise.all([
     memory.section(),
-    question.trim() === "" ? { hits: [] } : memory.recall(question, { top_k }),
+    question.trim() === "" ? { hits: [] } : memory.recall(questionOf(question), { top_k }),
   ]);
   // A memory can neither leave its line nor close the fence.
   const lines = recalled.hits.map((hit) => `- ${hit.excerpt.replace(/\s+/g, " ").replaceAll("<", "‹")}`);
