@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import test from "node:test";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
-import type { AgentOutputItem, Model, ModelRequest } from "@openai/agents";
+import type { AgentInputItem, AgentOutputItem, Model, ModelRequest } from "@openai/agents";
 import { generateText, streamText, wrapLanguageModel } from "ai";
 import { convertArrayToReadableStream, MockLanguageModelV3 } from "ai/test";
 import { Client } from "memorist";
@@ -263,4 +263,42 @@ test("OpenAI Agents: items of a session are read, popped and cleared", async () 
   await session.clearSession();
   assert.deepEqual(await session.getItems(), []);
   assert.equal(await session.popItem(), undefined);
+});
+
+const result = (output: unknown) =>
+  ({ type: "function_call_result", name: "t", callId: "c", status: "completed", output }) as unknown as AgentInputItem;
+
+/** An item of whose note a server counts one level for each array, and those of the item itself. */
+const nested = (levels: number) => {
+  let value: unknown = "deep";
+  for (let level = 0; level < levels; level++) value = [value];
+  return result(value);
+};
+
+test("OpenAI Agents: whatever a tool returned comes back as it was", async () => {
+  const session = new MemoristSession(served.somebody(), "chat-3");
+  const items = [
+    ...["a\0b", "\ud800", "x".repeat(61_500), "é".repeat(31_000)].map(result),
+    result({ "a\0": 1 }),
+    ...[28, 29, 30, 31, 32, 33, 100].map(nested),
+    // Many short parts: the server counts a space after each.
+    ...[15_000, 20_500, 20_700, 25_000, 31_000].map((parts) => result(Array(parts).fill(1))),
+    result(Array(6000).fill({ a: 1 })),
+  ];
+  for (const item of items) await session.addItems([item]);
+  assert.deepEqual(await session.getItems(), items);
+});
+
+test("OpenAI Agents: many items, and much at once, are stored in their order", async () => {
+  const session = new MemoristSession(served.somebody(), "chat-4");
+  const items = Array.from({ length: 1001 }, (_, number) => ({ role: "user" as const, content: `Number ${number}.` }));
+  await session.addItems(items);
+  assert.deepEqual(await session.getItems(), items);
+  const large = new MemoristSession(served.somebody(), "chat-5");
+  const much = Array.from({ length: 40 }, (_, number) => ({
+    role: "user" as const,
+    content: `${number}x`.repeat(9000),
+  }));
+  await large.addItems(much);
+  assert.deepEqual(await large.getItems(), much);
 });

@@ -10,12 +10,17 @@ import { type AgentInputItem, type FunctionTool, type Session, tool } from "@ope
 import { NotFound } from "../generated/errors.js";
 import type { Memory, NewMessage } from "../generated/schemas.js";
 import type { Client } from "../verbs.js";
-import { serverTools } from "./shared.js";
+import { isStorable, serverTools } from "./shared.js";
 
 const ITEM = "openai_item";
-// Stands in the note beside a message whose text is the whole item, which is too large for the note.
+// Stands in the note beside a message whose text is the whole item, which the note cannot hold.
 const IN_CONTENT = "content";
+// A little of the note's room, and one of its levels, are for what else stands there.
 const LARGEST_NOTE = 62_000;
+const DEEPEST_NOTE = 31;
+// What a server takes at once, and well below it.
+const MESSAGES_AT_ONCE = 1000;
+const CHARACTERS_AT_ONCE = 250_000;
 
 /** The agent's tools, or those that are named. */
 export async function memoryTools(memory: Client, names?: readonly string[]): Promise<FunctionTool[]> {
@@ -58,9 +63,10 @@ export class MemoristSession implements Session {
     return newest.reverse();
   }
 
-  /** Store items after those that are there, all or none. */
+  /** Store items after those that are there: all or none of up to 1,000 items or 250,000 characters, and so on. */
   async addItems(items: AgentInputItem[]): Promise<void> {
-    if (items.length > 0) await this.#memory.addMessages(this.sessionId, items.map(messageOf));
+    const all = items.map(messageOf);
+    for (const some of batches(all)) await this.#memory.addMessages(this.sessionId, some);
   }
 
   /** Remove the latest item and return it. */
@@ -91,14 +97,47 @@ export class MemoristSession implements Session {
 
 /** The item as a message: its text is what recall searches, the item itself stands beside it. */
 function messageOf(item: AgentInputItem): NewMessage {
-  const fields = item as unknown as Record<string, unknown>;
-  const role = typeof fields.role === "string" ? fields.role : "output" in fields ? "tool" : "assistant";
   const whole = JSON.stringify(item);
-  if (new TextEncoder().encode(whole).length > LARGEST_NOTE) {
-    return { role, content: whole, meta: { [ITEM]: IN_CONTENT } };
-  }
+  const fields: Record<string, unknown> = JSON.parse(whole);
+  const role = typeof fields.role === "string" ? fields.role : "output" in fields ? "tool" : "assistant";
+  if (!fitsNote(fields, whole)) return { role, content: whole, meta: { [ITEM]: IN_CONTENT } };
   const text = textOf(fields);
   return { role, content: text.trim() ? text : whole, meta: { [ITEM]: fields } };
+}
+
+/** Whether a note can hold an item, measured as the server does. As text in JSON anything can be stored. */
+function fitsNote(item: object, whole: string): boolean {
+  let size = new TextEncoder().encode(whole).length;
+  const pending: [unknown, number][] = [[item, 1]];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const [value, depth] = next;
+    if (depth > DEEPEST_NOTE || size > LARGEST_NOTE) return false;
+    if (typeof value === "string" && !isStorable(value)) return false;
+    if (typeof value !== "object" || value === null) continue;
+    const names = Array.isArray(value) ? [] : Object.keys(value);
+    if (!names.every(isStorable)) return false;
+    const inside: unknown[] = Object.values(value);
+    // The server writes a space after every comma and colon.
+    size += Math.max(0, inside.length - 1) + names.length;
+    pending.push(...inside.map((one): [unknown, number] => [one, depth + 1]));
+  }
+  return size <= LARGEST_NOTE;
+}
+
+/** The messages in their order, as many at once as a server takes. */
+function* batches(messages: readonly NewMessage[]): Generator<NewMessage[]> {
+  let some: NewMessage[] = [];
+  let size = 0;
+  for (const message of messages) {
+    const length = JSON.stringify(message).length;
+    if (some.length === MESSAGES_AT_ONCE || (some.length > 0 && size + length > CHARACTERS_AT_ONCE)) {
+      yield some;
+      [some, size] = [[], 0];
+    }
+    some.push(message);
+    size += length;
+  }
+  if (some.length > 0) yield some;
 }
 
 function itemOf(memory: Memory): AgentInputItem {

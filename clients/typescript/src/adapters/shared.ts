@@ -20,6 +20,11 @@ const LONGEST_QUESTION = 10_000;
 // NUL cannot be stored as text everywhere, and a lone surrogate is no text at all.
 const UNSTORABLE = /[\0\p{Cs}]/gu;
 
+/** Whether a text can be stored as it is. */
+export function isStorable(text: string): boolean {
+  return text.search(UNSTORABLE) < 0;
+}
+
 /** A text without what cannot be stored, whose place is marked. */
 export function storable(text: string): string {
   return text.replace(UNSTORABLE, "\ufffd");
