@@ -108,7 +108,8 @@ function isAway(error: MemoristError): boolean {
 
 /** A message to store; none where it holds no text, but a picture for example. */
 function said(role: "user" | "assistant", text: string): NewMessage[] {
-  return text.trim() === "" ? [] : [{ role, content: storable(text) }];
+  const content = storable(text);
+  return content.trim() === "" ? [] : [{ role, content }];
 }
 
 function lastOfUser(prompt: Prompt): string {

@@ -19,7 +19,7 @@ import {
   type PutOperation,
   type SearchOperation,
 } from "@langchain/langgraph";
-import { InvalidJson, NotFound } from "../generated/errors.js";
+import { Forbidden, InvalidJson, NotFound } from "../generated/errors.js";
 import type { Document, Memory, Principal } from "../generated/schemas.js";
 import type { Client } from "../verbs.js";
 import { digest, questionOf } from "./shared.js";
@@ -46,15 +46,17 @@ interface Stored {
  * `index: false` keeps an item out of searches with a query. */
 export class MemoristStore extends BaseStore {
   readonly #memory: Client;
-  #me: Promise<Principal> | undefined;
+  #me: Principal | undefined;
 
   constructor(memory: Client) {
     super();
     this.#memory = memory;
   }
 
-  /** Reads see the store as it was before the writes; of several writes of one item the last holds. */
+  /** Reads see the store as it was before the writes; of several writes of one item the last holds. Throws Forbidden
+   * where the client acts for nobody. */
   async batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>> {
+    await this.#whose();
     const results: unknown[] = [];
     const puts = new Map<string, PutOperation>();
     for (const operation of operations) {
@@ -91,14 +93,19 @@ export class MemoristStore extends BaseStore {
     }
   }
 
-  /** Whether something is of whom the client acts for. What others share has its place in no store but theirs. */
+  /** Whether something is of this store. Anybody can give a shared document the id of an item. */
   async #owns({ user, agent }: Document | Memory): Promise<boolean> {
-    this.#me ??= this.#memory.principal();
-    const me = await this.#me.catch((error) => {
-      this.#me = undefined;
-      throw error;
-    });
+    const me = await this.#whose();
     return user === me.user && (user !== null || agent === me.agent);
+  }
+
+  /** Whom the store is of; asked once. Throws Forbidden where it would be everybody. */
+  async #whose(): Promise<Principal> {
+    this.#me ??= await this.#memory.principal();
+    if (this.#me.user === null && this.#me.agent === null) {
+      throw new Forbidden("The items of a store are one user's, and this key acts for nobody. Name the user.");
+    }
+    return this.#me;
   }
 
   async #put({ namespace, key, value, index }: PutOperation): Promise<void> {
@@ -122,7 +129,7 @@ export class MemoristStore extends BaseStore {
 
   async #search(operation: SearchOperation): Promise<SearchItem[]> {
     const { namespacePrefix, filter = {}, limit = 10, offset = 0, query } = operation;
-    const scores = query ? await this.#scores(query) : new Map<string, number>();
+    const scores = await this.#scores(questionOf(query ?? ""));
     const listed = await this.#list((namespace) => isBelow(namespace, namespacePrefix));
     const rank = (one: Listed) => scores.get(one.id) ?? -1;
     listed.sort((one, other) => rank(other) - rank(one) || other.updated_at.localeCompare(one.updated_at));
@@ -140,8 +147,9 @@ export class MemoristStore extends BaseStore {
   }
 
   /** How well each item answers, by the best of its parts. */
-  async #scores(query: string): Promise<Map<string, number>> {
-    const { hits } = await this.#memory.recall(questionOf(query), {
+  async #scores(question: string): Promise<Map<string, number>> {
+    if (question === "") return new Map();
+    const { hits } = await this.#memory.recall(question, {
       source_kinds: ["document_chunk"],
       budget_tokens: SEARCHED_TOKENS,
       min_score: 0,

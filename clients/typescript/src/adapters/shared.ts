@@ -25,14 +25,14 @@ export function isStorable(text: string): boolean {
   return text.search(UNSTORABLE) < 0;
 }
 
-/** A text without what cannot be stored, whose place is marked. */
+/** A text without what cannot be stored. */
 export function storable(text: string): string {
-  return text.replace(UNSTORABLE, "\ufffd");
+  return text.replaceAll("\0", "").replace(UNSTORABLE, "\ufffd");
 }
 
-/** What is asked for in recall, whatever was said: its beginning, where it is long. */
+/** What to recall for a text: its beginning, as long as a question may be. Empty where it says nothing. */
 export function questionOf(text: string): string {
-  return storable(text.slice(0, LONGEST_QUESTION));
+  return storable(storable(text).trim().slice(0, LONGEST_QUESTION));
 }
 
 /** The SHA-256 of a text, in hexadecimal. */
@@ -48,9 +48,10 @@ const NOTICE =
 /** What is remembered for a question, fenced: the named memories of the profile, and what recall finds. Empty where
  * there is nothing. */
 export async function remembered(memory: Client, question: string, top_k: number): Promise<string> {
+  const asked = questionOf(question);
   const [section, recalled] = await Promise.all([
     memory.section(),
-    question.trim() === "" ? { hits: [] } : memory.recall(questionOf(question), { top_k }),
+    asked === "" ? { hits: [] } : memory.recall(asked, { top_k }),
   ]);
   // A memory can neither leave its line nor close the fence.
   const lines = recalled.hits.map((hit) => `- ${hit.excerpt.replace(/\s+/g, " ").replaceAll("<", "‹")}`);
