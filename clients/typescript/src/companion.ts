@@ -12,7 +12,7 @@ import type {
   TurnRow,
 } from "./generated/schemas.js";
 import { EntryPage, Listing, Page, type PageOptions } from "./pages.js";
-import { type CallOptions, part, type Transport, type WriteOptions } from "./transport.js";
+import { type CallOptions, idPart, type Transport, type WriteOptions } from "./transport.js";
 import { readTurn, type TurnEvent, TurnRun, turnEvents } from "./turns.js";
 
 const JSON_ONLY = "application/json";
@@ -38,7 +38,7 @@ export class MemoryApi {
 
   /** Remove an entry at once and for good: no tombstone, no undo. Throws NotFound, InvalidId or Forbidden. */
   async delete(id: string, options: CallOptions = {}): Promise<void> {
-    await this.#transport.call({ method: "DELETE", path: `/v1/memory/${part(id)}`, accept: JSON_ONLY, ...options });
+    await this.#transport.call({ method: "DELETE", path: `/v1/memory/${idPart(id)}`, accept: JSON_ONLY, ...options });
   }
 }
 
@@ -69,12 +69,16 @@ export function turnsApi(transport: Transport): TurnsApi {
 }
 
 /** A list of whole values. Those of the native door come as `data`, others as `items`. */
-export function pages<T>(transport: Transport, path: string, given: PageOptions & CallOptions): Listing<Page<T>, T> {
+export function pages<T>(
+  transport: Transport,
+  path: string | (() => string),
+  given: PageOptions & CallOptions,
+): Listing<Page<T>, T> {
   const { signal, timeout, ...query } = given;
-  const ask = (asked: PageOptions): Promise<Page<T>> =>
+  const ask = async (asked: PageOptions): Promise<Page<T>> =>
     transport.call({
       method: "GET",
-      path,
+      path: typeof path === "string" ? path : path(),
       query: { ...query, ...asked },
       reads: true,
       ...(signal && { signal }),

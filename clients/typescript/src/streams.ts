@@ -1,6 +1,6 @@
 /** Following server-sent events over broken connections. */
 
-import { errorOf, failure, isPassing, newKey, type Transport } from "./transport.js";
+import { encode, errorOf, failure, isPassing, newKey, type Transport } from "./transport.js";
 
 const DEFAULT_MILLISECONDS = 2000;
 // The server says something at least every 15 seconds.
@@ -58,7 +58,7 @@ class Following {
     this.#asked = asked;
     this.#path = asked.path;
     this.#lastId = asked.after ?? null;
-    this.#body = asked.body === undefined ? null : JSON.stringify(asked.body);
+    this.#body = asked.body === undefined ? null : encode(asked.body);
     this.#key = asked.idempotency_key ?? newKey();
   }
 

@@ -8,6 +8,7 @@ import {
   IdempotencyInFlight,
   Invalid,
   InvalidField,
+  InvalidId,
   InvalidSetting,
   LlmNotConfigured,
   PayloadTooLarge,
@@ -36,6 +37,8 @@ const NEVER_SENT = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 const WHOLE = "application/vnd.memorist+json, application/json;q=0.9, */*;q=0.1";
+// No other part of a path is as long.
+const ID = /^[\x21-\x7e]{26,}$/;
 const IDENTIFIER = /^[^\p{White_Space}\p{Cc}\p{Cs}]{1,128}$/u;
 
 /** How often a call is tried again, and how many milliseconds are waited in between: a random part of a span that
@@ -262,13 +265,23 @@ export function newKey(): string {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** A part of a path. Names are their owner's words, and may hold what a path uses itself. */
-export function part(text: string): string {
+/** A part of a path. Names are their owner's words, and may hold what a path uses itself. Throws InvalidField. */
+export function part(field: string, text: string): string {
+  // An address leaves them out, however they are written.
+  if (["", ".", ".."].includes(text)) {
+    throw new InvalidField(`${field} must not be empty, nor a dot or two: no address can name that.`, { field });
+  }
   try {
     return encodeURIComponent(text);
   } catch {
-    throw new InvalidField("What is sent must be text in Unicode, without a lone surrogate.");
+    throw new InvalidField(`${field} must be text in Unicode, without a lone surrogate.`, { field });
   }
+}
+
+/** An id as a part of a path. Throws InvalidId for what may be the name of another path. */
+export function idPart(text: string): string {
+  if (typeof text === "string" && ID.test(text)) return encodeURIComponent(text);
+  throw new InvalidId();
 }
 
 /** The name of a user, agent or session. Throws InvalidField where it is none. */
@@ -290,11 +303,21 @@ export function encode(body: unknown): string {
 export function queryOf(query: object): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
   if (given.length === 0) return "";
-  const asText = (value: unknown) => (value instanceof Date ? value.toISOString() : String(value));
-  return `?${new URLSearchParams(given.flatMap(([name, value]) => [value].flat().map((one) => [name, asText(one)])))}`;
+  const asText = (name: string, one: unknown) => (one instanceof Date ? moment(name, one).toISOString() : String(one));
+  const pairs = given.flatMap(([name, value]) => [value].flat().map((one) => [name, asText(name, one)]));
+  return `?${new URLSearchParams(pairs)}`;
 }
 
-function plain(_: string, value: unknown): unknown {
+/** A date that there is. */
+function moment(field: string, value: Date): Date {
+  if (Number.isNaN(value.getTime())) throw new InvalidField(`${field} must be a time.`, { field });
+  return value;
+}
+
+function plain(this: Record<string, unknown>, name: string, value: unknown): unknown {
+  // What comes as the value is what the date says of itself: null, where it is none.
+  const given = this[name];
+  if (given instanceof Date) moment(name, given);
   const isOdd = value instanceof Map || value instanceof Set || (typeof value === "number" && !Number.isFinite(value));
   if (isOdd || typeof value === "bigint" || typeof value === "function" || typeof value === "symbol") {
     throw new InvalidField("What is sent must be plain JSON without NaN, infinity or cycles.");

@@ -3,7 +3,7 @@
 import type { NewTurn, TurnRow } from "./generated/schemas.js";
 import { Lazy } from "./lazy.js";
 import { type Followed, follow, type ServerSentEvent } from "./streams.js";
-import { type CallOptions, newKey, part, type Transport, type WriteOptions } from "./transport.js";
+import { type CallOptions, idPart, newKey, type Transport, type WriteOptions } from "./transport.js";
 
 const STARTED = "turn.started";
 const LAST = ["turn.completed", "turn.failed"];
@@ -52,15 +52,15 @@ export async function* turnEvents(
   options: { after?: number; signal?: AbortSignal },
 ): AsyncGenerator<TurnEvent> {
   const after = options.after === undefined ? null : String(options.after);
-  const asked = { path: `/v1/turns/${part(turn_id)}/events`, after, ends: LAST, signal: options.signal };
+  const asked = { path: `/v1/turns/${idPart(turn_id)}/events`, after, ends: LAST, signal: options.signal };
   for await (const event of follow(transport, asked)) yield turnEvent(event);
 }
 
 /** A turn as the companion's document shows it. */
-export function readTurn(transport: Transport, turn_id: string, options: CallOptions): Promise<TurnRow> {
+export async function readTurn(transport: Transport, turn_id: string, options: CallOptions): Promise<TurnRow> {
   return transport.call({
     method: "GET",
-    path: `/v1/turns/${part(turn_id)}`,
+    path: `/v1/turns/${idPart(turn_id)}`,
     accept: "application/json",
     reads: true,
     ...options,

@@ -10,6 +10,7 @@ import {
   type ClientOptions,
   errorOf,
   failure,
+  idPart,
   part,
   queryOf,
   Transport,
@@ -80,8 +81,8 @@ export class Client {
   }
 
   /** One memory in full, by its id in any form; the read is counted. Throws NotFound or InvalidId. */
-  get(memory_id: string, options: CallOptions = {}): Promise<values.Memory> {
-    return this.#read(`${RECORDS}/${part(memory_id)}`, {}, options);
+  async get(memory_id: string, options: CallOptions = {}): Promise<values.Memory> {
+    return this.#read(`${RECORDS}/${idPart(memory_id)}`, {}, options);
   }
 
   /** A page of memories, newest first; iterated, all of them. Throws InvalidField or InvalidCursor. */
@@ -95,29 +96,33 @@ export class Client {
   }
 
   /** Change fields of a memory. Throws NotFound, Forbidden, InvalidField, StaleVersion, NameTaken or DuplicateContent. */
-  edit(memory_id: string, changes: values.MemoryRecordChanges, options: VersionOptions = {}): Promise<values.Memory> {
-    return this.#write("PATCH", `${RECORDS}/${part(memory_id)}`, changes, versioned(options));
+  async edit(
+    memory_id: string,
+    changes: values.MemoryRecordChanges,
+    options: VersionOptions = {},
+  ): Promise<values.Memory> {
+    return this.#write("PATCH", `${RECORDS}/${idPart(memory_id)}`, changes, versioned(options));
   }
 
   /** Soft-delete a memory: gone from every list at once. Throws NotFound, Forbidden or StaleVersion. */
-  forget(memory_id: string, options: VersionOptions = {}): Promise<values.Memory> {
-    return this.#write("DELETE", `${RECORDS}/${part(memory_id)}`, undefined, versioned(options));
+  async forget(memory_id: string, options: VersionOptions = {}): Promise<values.Memory> {
+    return this.#write("DELETE", `${RECORDS}/${idPart(memory_id)}`, undefined, versioned(options));
   }
 
   /** Take a memory out of recall and lists; it stays readable by its id. */
-  archive(memory_id: string, options: CallOptions = {}): Promise<values.Memory> {
-    return this.#do("POST", `${RECORDS}/${part(memory_id)}/archive`, options);
+  async archive(memory_id: string, options: CallOptions = {}): Promise<values.Memory> {
+    return this.#do("POST", `${RECORDS}/${idPart(memory_id)}/archive`, options);
   }
 
   /** Bring back a memory that is archived, or deleted and still recoverable. */
-  restore(memory_id: string, options: CallOptions = {}): Promise<values.Memory> {
-    return this.#do("POST", `${RECORDS}/${part(memory_id)}/restore`, options);
+  async restore(memory_id: string, options: CallOptions = {}): Promise<values.Memory> {
+    return this.#do("POST", `${RECORDS}/${idPart(memory_id)}/restore`, options);
   }
 
   /** What happened to a memory, oldest first. Throws NotFound or InvalidId. */
-  events(memory_id: string, options: CallOptions = {}): Promise<values.Event[]> {
+  async events(memory_id: string, options: CallOptions = {}): Promise<values.Event[]> {
     const call = { ...options, decode: (answer: values.EventRecords) => answer.data };
-    return this.#read(`${RECORDS}/${part(memory_id)}/events`, {}, call);
+    return this.#read(`${RECORDS}/${idPart(memory_id)}/events`, {}, call);
   }
 
   /** What an agent is given for a question, as one text for its prompt: what is known of the user, what changed, what
@@ -173,13 +178,13 @@ export class Client {
   }
 
   /** The facts that replaced each other, oldest first, of which this is one. Throws NotFound or InvalidId. */
-  history(memory_id: string, options: CallOptions = {}): Promise<values.FactVersion[]> {
-    return this.#read(`/v1/facts/${part(memory_id)}/history`, {}, options);
+  async history(memory_id: string, options: CallOptions = {}): Promise<values.FactVersion[]> {
+    return this.#read(`/v1/facts/${idPart(memory_id)}/history`, {}, options);
   }
 
   /** Make a retired fact active again, beside what took its place. Throws NotFound, Forbidden or Conflict. */
-  restoreFact(memory_id: string, options: CallOptions = {}): Promise<values.Memory> {
-    return this.#do("POST", `/v1/facts/${part(memory_id)}/restore`, options);
+  async restoreFact(memory_id: string, options: CallOptions = {}): Promise<values.Memory> {
+    return this.#do("POST", `/v1/facts/${idPart(memory_id)}/restore`, options);
   }
 
   /** Pairs of facts that may contradict each other, or say the same. */
@@ -188,18 +193,18 @@ export class Client {
   }
 
   /** Decide that the newer fact holds: the older one is retired. Throws NotFound, Forbidden or Conflict. */
-  confirmDoubt(doubt_id: string, options: CallOptions = {}): Promise<values.InDoubt> {
-    return this.#do("POST", `/v1/facts/in-doubt/${part(doubt_id)}/confirm`, options);
+  async confirmDoubt(doubt_id: string, options: CallOptions = {}): Promise<values.InDoubt> {
+    return this.#do("POST", `/v1/facts/in-doubt/${idPart(doubt_id)}/confirm`, options);
   }
 
   /** Decide that the older fact holds: the newer one is retired. Throws NotFound, Forbidden or Conflict. */
-  refuteDoubt(doubt_id: string, options: CallOptions = {}): Promise<values.InDoubt> {
-    return this.#do("POST", `/v1/facts/in-doubt/${part(doubt_id)}/refute`, options);
+  async refuteDoubt(doubt_id: string, options: CallOptions = {}): Promise<values.InDoubt> {
+    return this.#do("POST", `/v1/facts/in-doubt/${idPart(doubt_id)}/refute`, options);
   }
 
   /** Decide that both facts hold. Throws NotFound, Forbidden or Conflict. */
-  dismissDoubt(doubt_id: string, options: CallOptions = {}): Promise<values.InDoubt> {
-    return this.#do("POST", `/v1/facts/in-doubt/${part(doubt_id)}/dismiss`, options);
+  async dismissDoubt(doubt_id: string, options: CallOptions = {}): Promise<values.InDoubt> {
+    return this.#do("POST", `/v1/facts/in-doubt/${idPart(doubt_id)}/dismiss`, options);
   }
 
   // Work in the background
@@ -210,18 +215,18 @@ export class Client {
   }
 
   /** One job. Throws NotFound or InvalidId. */
-  getJob(job_id: string, options: CallOptions = {}): Promise<values.Job> {
-    return this.#read(`/v1/jobs/${part(job_id)}`, {}, options);
+  async getJob(job_id: string, options: CallOptions = {}): Promise<values.Job> {
+    return this.#read(`/v1/jobs/${idPart(job_id)}`, {}, options);
   }
 
   /** Make a job due now; a dead one gets all its attempts again. Throws NotFound, Forbidden or Conflict. */
-  retryJob(job_id: string, options: CallOptions = {}): Promise<values.Job> {
-    return this.#do("POST", `/v1/jobs/${part(job_id)}/retry`, options);
+  async retryJob(job_id: string, options: CallOptions = {}): Promise<values.Job> {
+    return this.#do("POST", `/v1/jobs/${idPart(job_id)}/retry`, options);
   }
 
   /** Remove a job: what it was to do is not done. Throws NotFound or Forbidden. */
-  dropJob(job_id: string, options: CallOptions = {}): Promise<values.Job> {
-    return this.#do("DELETE", `/v1/jobs/${part(job_id)}`, options);
+  async dropJob(job_id: string, options: CallOptions = {}): Promise<values.Job> {
+    return this.#do("DELETE", `/v1/jobs/${idPart(job_id)}`, options);
   }
 
   // What a companion remembers, as whole values; `memory` has them as its document does
@@ -260,13 +265,18 @@ export class Client {
   // What an agent saw and said
 
   /** Store messages of a conversation in their order, all or none. */
-  addMessages(
+  async addMessages(
     session: string,
     messages: Iterable<values.NewMessage>,
     options: { extract?: boolean } & WriteOptions = {},
   ): Promise<values.Remembered[]> {
     const { extract = true, ...call } = options;
-    return this.#write("POST", `/v1/sessions/${part(session)}/messages`, { messages: [...messages], extract }, call);
+    return this.#write(
+      "POST",
+      `/v1/sessions/${part("session", session)}/messages`,
+      { messages: [...messages], extract },
+      call,
+    );
   }
 
   /** What was said in a conversation, newest first. */
@@ -274,7 +284,7 @@ export class Client {
     session: string,
     options: values.ListMessagesQuery & CallOptions = {},
   ): Listing<Page<values.Memory>, values.Memory> {
-    return pages(this.#transport, `/v1/sessions/${part(session)}/messages`, options);
+    return pages(this.#transport, () => `/v1/sessions/${part("session", session)}/messages`, options);
   }
 
   /** Messages of conversations: `messages.add` and `messages.list`. */
@@ -284,9 +294,9 @@ export class Client {
   };
 
   /** Store what a tool returned: whole under its key, and for recall a preview. */
-  addToolOutput(session: string, output: values.NewToolOutput & WriteOptions): Promise<values.ToolOutput> {
+  async addToolOutput(session: string, output: values.NewToolOutput & WriteOptions): Promise<values.ToolOutput> {
     const [body, call] = apart(output);
-    return this.#write("POST", `/v1/sessions/${part(session)}/tool-outputs`, body, call);
+    return this.#write("POST", `/v1/sessions/${part("session", session)}/tool-outputs`, body, call);
   }
 
   /** The whole payload of a tool output. Throws NotFound or InvalidId. */
@@ -302,19 +312,21 @@ export class Client {
   }
 
   /** Store a document in chunks, in place of the one with its id or title. Throws InvalidField or Forbidden. */
-  addDocument(
+  async addDocument(
     title: string,
     content: string | Uint8Array,
     options: DocumentOptions = {},
   ): Promise<values.StoredDocument> {
     const [document, call] = apart(options);
+    // One that could never be read.
+    if (document.document_id != null) part("document_id", document.document_id);
     const text = typeof content === "string" ? { content } : { content_base64: base64(content) };
     return this.#do("POST", "/v1/documents", { ...call, body: { ...document, title, ...text } });
   }
 
   /** A document with its whole text. Throws NotFound. */
-  getDocument(document_id: string, options: CallOptions = {}): Promise<values.Document> {
-    return this.#read(`/v1/documents/${part(document_id)}`, {}, options);
+  async getDocument(document_id: string, options: CallOptions = {}): Promise<values.Document> {
+    return this.#read(`/v1/documents/${part("document_id", document_id)}`, {}, options);
   }
 
   /** Documents by id, without their texts. */
@@ -330,8 +342,8 @@ export class Client {
   }
 
   /** Remove a document and soft-delete its chunks. Throws NotFound or Forbidden. */
-  forgetDocument(document_id: string, options: CallOptions = {}): Promise<values.Document> {
-    return this.#do("DELETE", `/v1/documents/${part(document_id)}`, options);
+  async forgetDocument(document_id: string, options: CallOptions = {}): Promise<values.Document> {
+    return this.#do("DELETE", `/v1/documents/${part("document_id", document_id)}`, options);
   }
 
   /** Documents: `documents.add`, `get`, `list` and `forget`. */
@@ -349,8 +361,8 @@ export class Client {
   }
 
   /** Run one of the agent's tools with the arguments that a model gave. Throws NotFound, InvalidField or as it does. */
-  runTool(name: string, given: object, options: WriteOptions = {}): Promise<Record<string, unknown>> {
-    return this.#write("POST", `/v1/tools/${part(name)}`, given, options);
+  async runTool(name: string, given: object, options: WriteOptions = {}): Promise<Record<string, unknown>> {
+    return this.#write("POST", `/v1/tools/${part("name", name)}`, given, options);
   }
 
   // Turns and changes
@@ -371,8 +383,8 @@ export class Client {
   }
 
   /** A turn: how it stands, and what came of it. Throws NotFound or InvalidId. */
-  getTurn(turn_id: string, options: CallOptions = {}): Promise<values.Turn> {
-    return this.#read(`/v1/turns/${part(turn_id)}`, {}, options);
+  async getTurn(turn_id: string, options: CallOptions = {}): Promise<values.Turn> {
+    return this.#read(`/v1/turns/${idPart(turn_id)}`, {}, options);
   }
 
   /** Changes of memories that the caller sees, as they happen. Begins after a position (`"0-0"`: from the first change
@@ -455,8 +467,8 @@ export class Client {
   }
 
   /** The receipt of an erasure of one's own, or for an admin of any. Throws NotFound or InvalidId. */
-  receipt(receipt_id: string, options: CallOptions = {}): Promise<values.Receipt> {
-    return this.#read(`/v1/receipts/${part(receipt_id)}`, {}, options);
+  async receipt(receipt_id: string, options: CallOptions = {}): Promise<values.Receipt> {
+    return this.#read(`/v1/receipts/${idPart(receipt_id)}`, {}, options);
   }
 
   /** The newest receipts of one's own, or for an admin of the tenant. Throws InvalidField. */
@@ -466,8 +478,8 @@ export class Client {
   }
 
   /** Look again for what was erased, in the database and in its files' bytes. Throws NotFound or InvalidId. */
-  verify(receipt_id: string, options: CallOptions = {}): Promise<values.Verification> {
-    const path = `/v1/receipts/${part(receipt_id)}/verify`;
+  async verify(receipt_id: string, options: CallOptions = {}): Promise<values.Verification> {
+    const path = `/v1/receipts/${idPart(receipt_id)}/verify`;
     return this.#transport.call({ method: "POST", path, reads: true, ...options });
   }
 

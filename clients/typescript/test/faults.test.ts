@@ -229,3 +229,15 @@ test("what JSON has no word for is refused before it is sent", async () => {
   }
   assert.deepEqual(faulty.seen, []);
 });
+
+test("a date that is none is refused before it is sent", async () => {
+  faulty.begin();
+  const never = new Date(Number.NaN);
+  const refused = (field: string) => ({ code: "invalid_field", field });
+  await assert.rejects(client.remember("A text.", { event_time: never }), refused("event_time"));
+  const message = { role: "user" as const, content: "Hello.", event_time: never };
+  await assert.rejects(client.addMessages("s", [message]), refused("event_time"));
+  await assert.rejects(all(client.turn([message])), refused("event_time"));
+  await assert.rejects(all(client.export({ since: never })), refused("since"));
+  assert.deepEqual(faulty.seen, []);
+});

@@ -233,3 +233,25 @@ test("whoever every other door takes is taken", async () => {
     assert.throws(() => served.somebody({ user }), { code: "invalid_field", field: "user" });
   }
 });
+
+test("what no address can name is refused, and the name of another path is no id", async () => {
+  const memory = served.somebody();
+  const message = [{ role: "user", content: "Hello." }];
+  for (const name of ["", ".", ".."]) {
+    const refused = (field: string) => ({ code: "invalid_field", field });
+    await assert.rejects(memory.addMessages(name, message), refused("session"));
+    await assert.rejects(memory.listMessages(name).then(), refused("session"));
+    await assert.rejects(memory.addToolOutput(name, { tool_call_id: "1", tool_name: "t", content: "" }), InvalidField);
+    await assert.rejects(memory.addDocument("Notes", "Text.", { document_id: name }), refused("document_id"));
+    await assert.rejects(memory.getDocument(name), refused("document_id"));
+    await assert.rejects(memory.forgetDocument(name), refused("document_id"));
+  }
+  for (const id of ["", ".", "..", "batch", "export", "recall", "in-doubt", "\ud800".repeat(26)]) {
+    for (const verb of ["get", "forget", "history", "eraseEntry", "getJob", "getTurn", "receipt"] as const) {
+      await assert.rejects(memory[verb](id), { code: "invalid_id" });
+    }
+    await assert.rejects(memory.edit(id, { importance: 1 }), { code: "invalid_id" });
+  }
+  await memory.addMessages("a/../b", message);
+  assert.equal((await all(memory.listMessages("a/../b"))).length, 1);
+});
