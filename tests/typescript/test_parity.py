@@ -71,7 +71,7 @@ def _by_typescript(served: Served, bridge: Bridge, role: Role) -> Doing:
         if "code" in told:
             kind = _BY_CODE[told["code"]]
             assert kind.__name__ == told["name"]
-            raise kind("as told")
+            raise kind("as told", field=told["field"])
         return _answer(verb, told["answer"])
 
     return Doing(served, call, tenant)

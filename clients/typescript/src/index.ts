@@ -7,6 +7,7 @@
  * ```
  */
 
+export type { Change, ChangesOptions } from "./changes.js";
 export type { MemoryApi, TurnsApi } from "./companion.js";
 export { MemoristError } from "./error.js";
 export * from "./generated/errors.js";
@@ -17,7 +18,6 @@ export type { CallOptions, ClientOptions, Retries, WriteOptions } from "./transp
 export { type TurnEvent, TurnRun } from "./turns.js";
 export {
   type Category,
-  type Change,
   Client,
   type DocumentOptions,
   type EntriesOptions,

@@ -1,10 +1,12 @@
 /** Following server-sent events over broken connections. */
 
-import { encode, errorOf, failure, isPassing, newKey, type Transport } from "./transport.js";
+import { encode, errorOf, failure, isPassing, keyHeader, type Transport } from "./transport.js";
 
 const DEFAULT_MILLISECONDS = 2000;
 // The server says something at least every 15 seconds.
 const SILENCE_MILLISECONDS = 60_000;
+// So much later than it should end by itself, a stream is ended here.
+const SLACK_MILLISECONDS = 1000;
 
 /** One event as the server sent it. */
 export interface ServerSentEvent {
@@ -22,7 +24,7 @@ export interface Followed {
   after?: string | null | undefined;
   /** Events that end the stream. */
   ends?: readonly string[] | undefined;
-  /** Milliseconds without an event that end the stream. */
+  /** Milliseconds without an event that end the stream, also of a server of an earlier version, which does not end it. */
   wait?: number | undefined;
   /** Asked for by POST until `begins` comes, whose data name the turn to go on with. */
   body?: unknown;
@@ -59,14 +61,14 @@ class Following {
     this.#path = asked.path;
     this.#lastId = asked.after ?? null;
     this.#body = asked.body === undefined ? null : encode(asked.body);
-    this.#key = asked.idempotency_key ?? newKey();
+    this.#key = keyHeader(asked.idempotency_key);
   }
 
   /** What one connection tells; returns how long to wait before the next. Throws what cannot be tried again. */
   async *connection(): AsyncGenerator<ServerSentEvent, number> {
     this.#heard = false;
     const [controller, letGo] = this.#transport.link(this.#asked.signal);
-    const quiet = new Quiet(controller, Math.min(SILENCE_MILLISECONDS, this.#asked.wait ?? SILENCE_MILLISECONDS));
+    const quiet = new Quiet(controller, SILENCE_MILLISECONDS);
     try {
       const response = await this.#transport.open(this.#path, { ...this.#request(), signal: controller.signal });
       if (!response.ok) {
@@ -85,7 +87,7 @@ class Following {
       return this.#transport.random(this.#milliseconds / 2, this.#milliseconds);
     } catch (error) {
       this.#asked.signal?.throwIfAborted();
-      return await this.#afterBreak(error, quiet.isOver);
+      return await this.#afterBreak(error);
     } finally {
       quiet.end();
       letGo();
@@ -122,7 +124,9 @@ class Following {
       this.#path += `/${encodeURIComponent(JSON.parse(event.data).turn_id)}/events`;
       this.#body = null;
     }
-    this.isOver = this.#asked.ends?.includes(event.event) || this.#isQuiet();
+    // A stream begins with how to come back, and with what is waiting: it is quiet only after that.
+    const isIdle = event.data === "" && event.retry === null;
+    this.isOver = this.#asked.ends?.includes(event.event) || (isIdle && this.#isQuiet());
     return event.data !== "";
   }
 
@@ -133,12 +137,8 @@ class Following {
     );
   }
 
-  async #afterBreak(error: unknown, wasQuiet: boolean): Promise<number> {
+  async #afterBreak(error: unknown): Promise<number> {
     if (error instanceof Error && "code" in error && "request_id" in error) throw error;
-    if (wasQuiet && this.#isQuiet()) {
-      this.isOver = true;
-      return 0;
-    }
     return this.#failed(this.#transport.pauseAfter(this.#failures, null), () =>
       errorOf(failure(error), this.#transport.url),
     );
@@ -151,14 +151,13 @@ class Following {
   }
 
   #isQuiet(): boolean {
-    // A timer may be a little early.
-    return this.#asked.wait !== undefined && performance.now() - this.#saidAt >= this.#asked.wait - 2;
+    const { wait } = this.#asked;
+    return wait !== undefined && performance.now() - this.#saidAt >= wait + SLACK_MILLISECONDS;
   }
 }
 
 /** Breaks a connection on which nothing comes. */
 class Quiet {
-  isOver = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
@@ -170,10 +169,8 @@ class Quiet {
 
   begin(): void {
     this.end();
-    this.#timer = setTimeout(() => {
-      this.isOver = true;
-      this.controller.abort(new Error(`nothing came for ${this.limit} milliseconds`));
-    }, this.limit);
+    const reason = new Error(`nothing came for ${this.limit} milliseconds`);
+    this.#timer = setTimeout(() => this.controller.abort(reason), this.limit);
   }
 
   end(): void {

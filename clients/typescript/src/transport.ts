@@ -39,6 +39,7 @@ const NEVER_SENT = new Set([
 const WHOLE = "application/vnd.memorist+json, application/json;q=0.9, */*;q=0.1";
 // No other part of a path is as long.
 const ID = /^[\x21-\x7e]{26,}$/;
+const KEY = /^[^\p{Cc}\p{Cs}\u2028\u2029]{1,255}$/u;
 const IDENTIFIER = /^[^\p{White_Space}\p{Cc}\p{Cs}]{1,128}$/u;
 
 /** How often a call is tried again, and how many milliseconds are waited in between: a random part of a span that
@@ -185,7 +186,7 @@ export class Transport {
   async #request<T>(call: Call<T>): Promise<RequestInit & { url: string }> {
     const headers: Record<string, string> = call.accept ? { Accept: call.accept } : {};
     for (const [name, value] of Object.entries(call.headers ?? {})) if (value !== undefined) headers[name] = value;
-    if (call.writes) headers["Idempotency-Key"] = call.idempotency_key ?? newKey();
+    if (call.writes) headers["Idempotency-Key"] = keyHeader(call.idempotency_key);
     const url = call.path + queryOf(call.query ?? {});
     if (call.body === undefined) return { url, method: call.method, headers };
     headers["Content-Type"] = "application/json";
@@ -257,6 +258,20 @@ export function failure(error: unknown): Failure {
   const told = error as { code?: unknown; cause?: { code?: unknown } } | null;
   const code = told?.cause?.code ?? told?.code;
   return { error, never_sent: typeof code === "string" && NEVER_SENT.has(code) };
+}
+
+/** An idempotency key as its header holds it, without spaces around it; a new one where none is given. Throws
+ * InvalidField. */
+export function keyHeader(given: string | undefined): string {
+  const key = given === undefined ? newKey() : String(given).trim();
+  if (KEY.test(key)) return inHeader(key);
+  const field = "Idempotency-Key";
+  throw new InvalidField(`${field} must be one line of 1 to 255 characters, without control characters.`, { field });
+}
+
+/** A header holds bytes: those of UTF-8, one character each. */
+function inHeader(text: string): string {
+  return String.fromCharCode(...new TextEncoder().encode(text));
 }
 
 /** A key that nobody else has: pages without TLS have no `randomUUID`. */
@@ -383,9 +398,7 @@ function acting(options: ClientOptions): Record<string, string> {
   for (const name of ["user", "agent", "session"] as const) {
     const value = options[name];
     if (value === undefined) continue;
-    // A header holds bytes: those of UTF-8, one character each.
-    const bytes = String.fromCharCode(...new TextEncoder().encode(identifier(name, value)));
-    headers[`X-Memorist-${name.charAt(0).toUpperCase()}${name.slice(1)}`] = bytes;
+    headers[`X-Memorist-${name.charAt(0).toUpperCase()}${name.slice(1)}`] = inHeader(identifier(name, value));
   }
   return headers;
 }

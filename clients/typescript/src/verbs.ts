@@ -1,6 +1,8 @@
 /** The verbs of Memorist, named as in Python: what one principal can do on a server. */
 
+import { type Change, type ChangesOptions, changes } from "./changes.js";
 import { MemoryApi, pages, type TurnsApi, turnsApi } from "./companion.js";
+import { StaleVersion } from "./generated/errors.js";
 import type * as values from "./generated/schemas.js";
 import type { Listing, Page } from "./pages.js";
 import { follow, lines, type ServerSentEvent } from "./streams.js";
@@ -34,15 +36,6 @@ export type ExportOptions = values.ExportRecordsQuery & { signal?: AbortSignal }
 export type DocumentOptions = Omit<values.NewDocument, "title" | "content" | "content_base64"> & CallOptions;
 export type ToolFormat = NonNullable<values.ListToolsQuery["format"]>;
 export type Category = values.NewEntry["category"];
-
-/** What changed, or `resync`: some changes may have been missed. */
-export interface Change {
-  position: string;
-  action: string;
-  /** The id of the memory as a UUID; a server takes it in place of the `mem_…` one. */
-  memory_id: string;
-  at: string | null;
-}
 
 /** What the holder of an API key, or of a user's token, can do on a server. */
 export class Client {
@@ -388,12 +381,10 @@ export class Client {
   }
 
   /** Changes of memories that the caller sees, as they happen. Begins after a position (`"0-0"`: from the first change
-   * on) or, without one, with the next. Ends when none came for `wait` milliseconds; without `wait`, never. */
-  async *changes(options: { after?: string; wait?: number; signal?: AbortSignal } = {}): AsyncGenerator<Change> {
-    for await (const event of follow(this.#transport, { path: "/v1/events/stream", ...options })) {
-      const change = changeOf(event);
-      if (change !== null) yield change;
-    }
+   * on) or, without one, with the next. Ends when none came for `wait` milliseconds (0: with what is there now); without
+   * `wait`, never. Throws InvalidCursor. */
+  changes(options: ChangesOptions = {}): AsyncGenerator<Change> {
+    return changes(this.#transport, options);
   }
 
   /** The server-sent events of an address, resumed by the id of the last one until one that is named in `ends`. */
@@ -561,14 +552,10 @@ function apart<T extends WriteOptions>(options: T): [Omit<T, keyof WriteOptions>
 
 function versioned(options: VersionOptions): Partial<Call<values.Memory>> {
   const { expected_version, ...call } = options;
-  return expected_version === undefined ? call : { ...call, headers: { "If-Match": `"${expected_version}"` } };
-}
-
-function changeOf(event: ServerSentEvent): Change | null {
-  if (event.event === "resync") return { position: event.id ?? "", action: "resync", memory_id: "", at: null };
-  if (event.event !== "resource_change") return null;
-  const row = JSON.parse(event.data);
-  return { position: event.id ?? "", action: row.action, memory_id: row.id, at: row.at };
+  if (expected_version === undefined) return call;
+  // No memory ever had it, and no header could tell it.
+  if (!/^[!#-~]+$/.test(expected_version)) throw new StaleVersion();
+  return { ...call, headers: { "If-Match": `"${expected_version}"` } };
 }
 
 function base64(bytes: Uint8Array): string {

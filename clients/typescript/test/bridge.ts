@@ -20,7 +20,7 @@ async function answer(asked: Asked): Promise<unknown> {
     const verb = client[asked.verb as keyof Client] as (...given: unknown[]) => unknown;
     return { answer: await settled(verb.apply(client, asked.given), asked.verb) };
   } catch (error) {
-    if (error instanceof MemoristError) return { code: error.code, name: error.name };
+    if (error instanceof MemoristError) return { code: error.code, name: error.name, field: error.field };
     throw error;
   }
 }

@@ -215,9 +215,61 @@ test("a turn that cannot be taken is told", async () => {
   await assert.rejects(client.turns.create({ messages: [] }), memorist.LlmNotConfigured);
 });
 
-test("changes end when none comes for a while", async () => {
-  faulty.begin(silence);
-  assert.deepEqual(await all(client.changes({ wait: 50 })), []);
+const BEGINS = "retry: 2000\nid: 1-0\n: following\n\n";
+const CHANGED = 'event: resource_change\nid: 2-0\ndata: {"action":"created","id":"1","at":"2026-01-02T03:04:05Z"}\n\n';
+const QUIET = "event: quiet\ndata: {}\nid: 2-0\n\n";
+
+for (const [wait, seconds] of [
+  [1500, "1.5"],
+  [0, "0"],
+  [-1, "0"],
+  [Number.POSITIVE_INFINITY, "31536000"],
+] as const) {
+  test(`changes are told until the server was quiet for ${wait} milliseconds`, async () => {
+    faulty.begin(events(BEGINS + CHANGED + QUIET));
+    const found = await all(client.changes({ wait, after: "0-0" }));
+    assert.deepEqual(
+      found.map(({ action, position }) => [action, position]),
+      [["created", "2-0"]],
+    );
+    assert.equal(faulty.seen[0]?.path, `/v1/events/stream?wait=${seconds}`);
+    assert.equal(faulty.seen[0]?.headers["last-event-id"], "0-0");
+  });
+}
+
+test("changes of a server that does not end them end when it is idle for long enough", async (context) => {
+  let now = 0;
+  context.mock.method(performance, "now", () => now++ * 600);
+  faulty.begin(events(`${BEGINS}${CHANGED}id: 3-0\n: still here\n\nid: 4-0\n: still here\n\n${CHANGED}`));
+  assert.equal((await all(client.changes({ wait: 100 }))).length, 1);
+  assert.equal(faulty.seen.length, 1);
+});
+
+test("changes after nothing, or for no time, are refused before they are asked for", async () => {
+  faulty.begin();
+  await assert.rejects(all(client.changes({ after: "" })), memorist.InvalidCursor);
+  await assert.rejects(all(client.changes({ wait: Number.NaN })), { code: "invalid_field", field: "wait" });
+  assert.deepEqual(faulty.seen, []);
+});
+
+test("a key goes as it is in any script, without spaces around it, or is refused before it is sent", async () => {
+  faulty.begin(FACT, FACT, events(STARTED + COMPLETED));
+  await client.rememberFact("One.", "user", { idempotency_key: "ключ" });
+  await client.rememberFact("One.", "user", { idempotency_key: " lead " });
+  await all(client.turn([{ role: "user", content: "Hello" }], { idempotency_key: "猫" }));
+  const keys = faulty.seen.map(({ headers }) => Buffer.from(String(headers["idempotency-key"]), "latin1").toString());
+  assert.deepEqual(keys, ["ключ", "lead", "猫"]);
+  faulty.begin();
+  for (const idempotency_key of ["", " ", "a\nb", "a\x01b", "a\u2028b", "\ud800", "k".repeat(256)]) {
+    const refused = { code: "invalid_field", field: "Idempotency-Key" };
+    await assert.rejects(client.rememberFact("One.", "user", { idempotency_key }), refused);
+    await assert.rejects(all(client.turn([{ role: "user", content: "Hello" }], { idempotency_key })), refused);
+  }
+  for (const expected_version of ["", "é", "a b", 'a"b']) {
+    const edited = client.edit("mem_01J9Z3K4M5N6P7Q8R9S0T1V2W3", { importance: 1 }, { expected_version });
+    await assert.rejects(edited, memorist.StaleVersion);
+  }
+  assert.deepEqual(faulty.seen, []);
 });
 
 test("what JSON has no word for is refused before it is sent", async () => {
