@@ -149,7 +149,7 @@ test("changes are told as they happen", async () => {
   assert.equal((await memory.list({ status: "soft_deleted" })).items[0]?.id, stored.id);
   assert.deepEqual(await all(memory.changes({ after: last?.position ?? "", wait: 100 })), []);
   const waiting = await all(memory.changes({ after: "0-0", wait: 0 }));
-  assert.deepEqual(waiting.map(({ position }) => position).at(-1), last?.position);
+  assert.ok(waiting.some(({ position }) => position === last?.position));
 });
 
 test("a signal ends a stream and a call", async () => {
