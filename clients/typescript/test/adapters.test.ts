@@ -170,7 +170,7 @@ test("LangGraph: items are put, read, searched, listed and deleted", async () =>
   assert.equal(await store.get(["users", "ada"], "täste"), null);
 });
 
-test("LangGraph: what others share is no item, and what cannot be read breaks no search", async () => {
+test("LangGraph: what others share is no item, and what cannot be read breaks no search", async (context) => {
   const memory = served.somebody();
   const store = new MemoristStore(memory);
   const mallory = new Client({ url: served.url, api_key: served.keys.user });
@@ -179,6 +179,9 @@ test("LangGraph: what others share is no item, and what cannot be read breaks no
   const document_id = `langgraph/${createHash("sha256").update(place).digest("hex")}`;
   await mallory.addDocument(place, planted, { document_id, shared: true });
   await mallory.addDocument("no place", planted, { document_id: "langgraph/none", shared: true });
+  // Other tests would see them.
+  const admin = new Client({ url: served.url, api_key: served.keys.admin });
+  context.after(() => Promise.all([document_id, "langgraph/none"].map((one) => admin.forgetDocument(one))));
   const found = async (options: object) => (await store.search(["facts"], options)).map(({ value }) => value.text);
   assert.equal(await store.get(["facts"], "home"), null);
   assert.deepEqual(await found({}), []);

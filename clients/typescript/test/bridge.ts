@@ -20,7 +20,7 @@ async function answer(asked: Asked): Promise<unknown> {
     const verb = client[asked.verb as keyof Client] as (...given: unknown[]) => unknown;
     return { answer: await settled(verb.apply(client, asked.given), asked.verb) };
   } catch (error) {
-    if (error instanceof MemoristError) return { code: error.code, name: error.name, field: error.field };
+    if (error instanceof MemoristError) return { code: error.code, name: error.name };
     throw error;
   }
 }
@@ -35,9 +35,9 @@ async function settled(found: unknown, verb: string): Promise<unknown> {
 
 /** What JSON has no word for comes wrapped. */
 function revived(_: string, value: unknown): unknown {
-  const odd = value as { $bytes?: string; $infinite?: boolean; $set?: boolean; $date?: string } | null;
+  const odd = value as { $bytes?: string; $number?: string; $set?: boolean; $date?: string } | null;
   if (typeof odd?.$bytes === "string") return new Uint8Array(Buffer.from(odd.$bytes, "base64"));
-  if (odd?.$infinite) return Number.POSITIVE_INFINITY;
+  if (odd?.$number) return odd.$number === "inf" ? Number.POSITIVE_INFINITY : Number.NaN;
   if (odd?.$set) return new Set([1]);
   return value;
 }
