@@ -149,7 +149,6 @@ test("changes are told as they happen", async () => {
   const last = await following;
   assert.equal(last?.action, "deleted");
   assert.equal((await memory.list({ status: "soft_deleted" })).items[0]?.id, stored.id);
-  assert.deepEqual(await all(memory.changes({ after: last?.position ?? "", wait: 100 })), []);
   assert.equal((await all(memory.changes({ after, wait: 0 }))).at(-1)?.position, last?.position);
 });
 
