@@ -12,6 +12,8 @@ from memorist.importers.items import SkippedItem, Taken
 from memorist.importers.storing import Report, check, preview, store
 from memorist.memories.values import Draft, Kind
 from memorist.platform.values import Principal
+from tests.facts.conftest import OpenCore, open_with  # noqa: F401
+from tests.facts.judges import local_judge
 from tests.importers import exports
 
 EXPORTS: dict[Source, tuple[Callable[[Path], Path], int, int]] = {
@@ -135,3 +137,51 @@ def test_batches_are_told_one_by_one(core: Core, ada: Principal) -> None:
 
 def _copy(report: Report) -> Report:
     return Report(report.imported)
+
+
+@pytest.mark.parametrize("source", list(Source))
+def test_what_was_forgotten_stays_so(core: Core, ada: Principal, tmp_path: Path, source: Source) -> None:
+    make, new, doubles = EXPORTS[source]
+    path = make(tmp_path)
+    first = imported(core, ada, PARSERS[source](path))
+    for memory in core.memories.list(ada, limit=100).items:
+        core.memories.forget(ada, memory.id)
+    expected = previewed(core, ada, PARSERS[source](path))
+    again = imported(core, ada, PARSERS[source](path))
+    assert again == expected
+    assert (again.imported, again.already_there, again.names_taken) == (0, 0, 0)
+    told = [one.reason for one in again.skipped]
+    assert told.count("It was deleted here, and stays so.") == new + doubles == len(told) - len(first.skipped)
+    assert core.memories.list(ada).items == ()
+
+
+def test_what_was_replaced_or_archived_is_there_already(
+    open_with: OpenCore,  # noqa: F811
+    ada: Principal,
+) -> None:
+    core = open_with(judge=local_judge)
+    found = [Taken(Draft(text, source_ref=text), "a") for text in ("Ada lives in Berlin.", "Ada has a cat.")]
+    assert imported(core, ada, found).imported == 2
+    core.facts.remember(ada, "Ada lives in Paris.")
+    [cat] = [one for one in core.memories.list(ada).items if "cat" in one.content]
+    core.retention.archive(ada, cat.id)
+    assert [one.content for one in core.memories.list(ada).items] == ["Ada lives in Paris."]
+    again = imported(core, ada, found)
+    assert (again.imported, again.already_there, again.skipped) == (0, 2, [])
+    assert [one.content for one in core.memories.list(ada).items] == ["Ada lives in Paris."]
+
+
+def test_what_is_told_anew_after_it_was_forgotten_is_there_already(core: Core, ada: Principal) -> None:
+    found = [Taken(Draft("Ada has a cat.", source_ref="mem0:1"), "memory 1")]
+    imported(core, ada, found)
+    core.memories.forget(ada, core.memories.list(ada).items[0].id)
+    core.memories.remember(ada, [Draft("Ada has a cat.")])
+    again = imported(core, ada, found)
+    assert (again.imported, again.already_there, again.skipped) == (0, 1, [])
+
+
+def test_what_another_user_forgot_is_imported(core: Core, ada: Principal, bob: Principal) -> None:
+    found = [Taken(Draft("Tea is fine."), "memory 1")]
+    imported(core, bob, found)
+    core.memories.forget(bob, core.memories.list(bob).items[0].id)
+    assert imported(core, ada, found).imported == 1

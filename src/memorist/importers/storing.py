@@ -8,7 +8,7 @@ from memorist.errors import InvalidField, NotFound
 from memorist.importers.items import Found, SkippedItem, Taken
 from memorist.memories.fields import check_draft
 from memorist.memories.service import Memories
-from memorist.memories.values import Draft, Kind, Remembered
+from memorist.memories.values import Draft, Kind, Memory, Remembered
 from memorist.platform.values import Principal
 from memorist.secrets import redact
 
@@ -83,7 +83,7 @@ def _import(memories: Memories, principal: Principal, found: Iterable[Found], wr
             report.skipped.append(checked)
         elif isinstance(standing, SkippedItem):
             report.skipped.append(standing)
-            report.names_taken += 1
+            report.names_taken += not isinstance(standing, _Deleted)
         elif standing:
             report.already_there += 1
         else:
@@ -123,8 +123,24 @@ def _label(draft: Draft) -> str:
     return draft.category or draft.kind.value
 
 
+_Identity = tuple[str | None, ...]
+
+
+def _identity(memory: Memory) -> _Identity | None:
+    """What tells that an export holds a memory that is active no more: a message's source, or anything else's text."""
+    if memory.kind is Kind.CHAT_MESSAGE:
+        return (memory.kind, memory.session, memory.source_ref) if memory.source_ref is not None else None
+    return (memory.kind, memory.name, memory.content_hash)
+
+
+class _Deleted(SkippedItem):
+    """Something that was here and was deleted."""
+
+
 class _Known:
-    """What is there already and is told apart by more than its text: messages by their source, files by their name."""
+    """What is there already and is told apart by more than its text: messages by their source, files by their name; and
+    what was here, and would come back.
+    """
 
     def __init__(self, memories: Memories, principal: Principal) -> None:
         self._memories = memories
@@ -132,9 +148,33 @@ class _Known:
         self._session: str | None = None
         self._sources: set[str | None] = set()
         self._names: dict[str, str] = {}
+        self._retired: dict[_Identity, bool] | None = None
 
     def standing(self, taken: Taken) -> bool | SkippedItem:
-        """Whether it is there already; SkippedItem where something else has its name."""
+        """Whether it is there already, be it archived or replaced; SkippedItem where something else has its name, or
+        where it was deleted.
+        """
+        return self._active(taken) or self._gone(taken)
+
+    def _gone(self, taken: Taken) -> bool | SkippedItem:
+        if self._retired is None:
+            self._retired = {}
+            for memory in self._memories.retired(self._principal):
+                if (identity := _identity(memory)) is not None:
+                    self._retired[identity] = memory.status.in_use or self._retired.get(identity, False)
+        if not self._retired:
+            return False
+        identity = _identity(self._memories.prepare(self._principal, taken.draft))
+        is_in_use = self._retired.get(identity) if identity is not None else None
+        if is_in_use is None:
+            return False
+        self._names.pop(taken.draft.name or "", None)
+        # Of an equal one that is active, the write tells.
+        if is_in_use or not self._memories.preview(self._principal, [taken.draft])[0].was_new:
+            return True
+        return _Deleted(taken.where, "It was deleted here, and stays so.")
+
+    def _active(self, taken: Taken) -> bool | SkippedItem:
         draft = taken.draft
         if draft.name is not None:
             return self._named(draft, taken.where)

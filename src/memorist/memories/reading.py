@@ -1,7 +1,9 @@
 """What of memories is read: one by its id or its name, a page of a list, and the history of one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
+from functools import partial
 
 from memorist.errors import Conflict, InvalidField, NotFound
 from memorist.ids import parse_id
@@ -12,11 +14,13 @@ from memorist.memories.values import Kind, Memory, Order, Query, Status
 from memorist.platform import access, validation
 from memorist.platform.erased_names import hexadecimal, tombstone
 from memorist.platform.paging import Page, page_of
-from memorist.platform.values import Event, Owner, Principal
+from memorist.platform.values import Event, Owner, OwnerFilter, Principal
 from memorist.ports import Reader, Store
 from memorist.times import Clock
 
 _CURSORS = position_cursors("memories")
+_RETIRED = (Status.ARCHIVED, Status.SOFT_DELETED, Status.HARD_DELETE_PENDING)
+_AT_ONCE = 500
 
 
 class Reading:
@@ -118,6 +122,19 @@ class Reading:
         note_reading(self._store, principal, found[:limit], now)
         return page_of(found, limit, lambda last: _CURSORS.encode(position_of(last), filters))
 
+    def retired(self, principal: Principal) -> Iterator[Memory]:
+        """What is exactly the caller's, still has its text and is active no more, for a program that only compares: no
+        read is noted. Raises Forbidden.
+        """
+        owner = access.default_owner(principal)
+        whose, now = (OwnerFilter(owner.user, owner.agent),), self._clock.now()
+        for status in _RETIRED:
+            query: Query | None = Query(whose, status=status, limit=_AT_ONCE)
+            while query is not None:
+                found = self._store.read(principal.tenant, partial(_rows, query, now))
+                yield from found
+                query = replace(query, after=position_of(found[-1])) if len(found) == _AT_ONCE else None
+
     def count_named(self, principal: Principal, *, category: str | None = None) -> int:
         """How many named memories the caller is shown."""
         owners, now = access.shown_slices(principal), self._clock.now()
@@ -160,3 +177,7 @@ class Reading:
                 if found is not None and found.is_current(now):
                     return found
         raise NotFound(f"There is no memory named {name} here.")
+
+
+def _rows(query: Query, now: datetime, tx: Reader) -> Sequence[Memory]:
+    return tx.memories.page(query, now)
