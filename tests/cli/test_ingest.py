@@ -53,8 +53,28 @@ def test_ingesting_a_document_again_replaces_it(cli: Cli, folder: Path) -> None:
     cli.ok("ingest", str(file))
     assert cli.json("ingest", str(file))["unchanged"] == 1
     file.write_text("new text")
-    assert cli.json("ingest", str(file))["documents"] == 1
+    summary = cli.json("ingest", str(file))
+    assert (summary["documents"], summary["replaced"]) == (1, 1)
     assert cli.texts() == {"new text"}
+    file.write_text("newest text")
+    assert "1 document (1 replaced) in 1 chunk from 1 file." in cli.ok("ingest", str(file)).err
+
+
+def test_files_of_one_name_do_not_replace_each_other(cli: Cli, folder: Path) -> None:
+    talk = lines(*said("Hello."))
+    for name in ("a", "b"):
+        (folder / name).mkdir()
+        (folder / name / "README.md").write_text(f"This is {name}.")
+        (folder / name / "talk.jsonl").write_text(talk)
+    first, second = folder / "a" / "README.md", folder / "b" / "README.md"
+    result = cli("ingest", str(first), str(second), str(first))
+    assert (result.code, f"error: {second}: {first} is called README.md, too." in result.err) == (2, True)
+    assert cli.texts() == {"This is a."}
+    assert cli("ingest", str(folder / "a"), str(folder / "b")).err.count("error: ") == 2
+    talks = [str(folder / name / "talk.jsonl") for name in ("a", "b")]
+    assert cli("ingest", *talks, "--session", "talk").code == 0
+    assert cli.json("ingest", str(folder))["failed"] == []
+    assert cli.texts() >= {"This is a.", "This is b."}
 
 
 def test_a_title_is_for_one_document(cli: Cli, folder: Path) -> None:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -45,6 +46,7 @@ class _Summary:
 
     files: int = 0
     documents: int = 0
+    replaced: int = 0
     unchanged: int = 0
     chunks: int = 0
     messages: int = 0
@@ -137,6 +139,7 @@ class _Ingesting:
     title: str | None
     shared: bool | None
     extract: bool
+    names: dict[str, Path] = field(default_factory=dict)
 
     def take(self, found: FoundFile, format_: Format, moved: Callable[[int], None]) -> None:
         """Store a file, telling how many bytes of it are done. What cannot be understood is written down as failed."""
@@ -159,6 +162,7 @@ class _Ingesting:
     def _take_document(self, found: FoundFile) -> None:
         if found.size > _LARGEST_DOCUMENT:
             raise Invalid(f"It is larger than {_LARGEST_DOCUMENT >> 20} MB. Split it.", field="path")
+        self._claim(found)
         stored = self.memory.add_document(
             self.title or found.name,
             found.path.read_bytes(),
@@ -166,10 +170,23 @@ class _Ingesting:
             shared=self.shared,
         )
         self.summary.documents += stored.changed
+        self.summary.replaced += stored.changed and not stored.was_new
         self.summary.unchanged += not stored.changed
         self.summary.chunks += stored.document.chunks if stored.changed else 0
 
+    def _claim(self, found: FoundFile) -> None:
+        """Raises Invalid where another file has the name, under which one would replace the other."""
+        first = self.names.setdefault(found.name, found.path)
+        if not first.samefile(found.path):
+            raise Invalid(
+                f"{first} is called {found.name}, too. Ingest a folder that holds both, or this one alone with "
+                "--title or --session.",
+                field="path",
+            )
+
     def _take_messages(self, found: FoundFile, moved: Callable[[int], None]) -> None:
+        if self.session is None:
+            self._claim(found)
         with found.path.open("rb") as source:
             for conversation in read_conversations(found, source):
                 session = self.session or found.session
@@ -215,8 +232,11 @@ def _bytes_of(found: list[FoundFile]) -> Iterator[Callable[[int, int], None]]:
 
 
 def _note(summary: _Summary) -> None:
+    replaced = f" ({summary.replaced} replaced)" if summary.replaced else ""
     parts = [
-        f"{_count(summary.documents, 'document')} in {_count(summary.chunks, 'chunk')}" if summary.documents else "",
+        f"{_count(summary.documents, 'document')}{replaced} in {_count(summary.chunks, 'chunk')}"
+        if summary.documents
+        else "",
         f"{_count(summary.unchanged, 'document')} unchanged" if summary.unchanged else "",
         _count(summary.messages, "message") if summary.messages else "",
         f"{_count(summary.already_there, 'message')} already there" if summary.already_there else "",
