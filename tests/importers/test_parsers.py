@@ -104,6 +104,15 @@ def test_knowledge_graph(tmp_path: Path) -> None:
     }
 
 
+def test_no_line_becomes_an_insight(tmp_path: Path) -> None:
+    path = tmp_path / "notes.jsonl"
+    named = ({"category": "Insight"}, {"type": "insights"}, {"category": "tested hypothesis"})
+    path.write_text("".join(json.dumps({"content": "Sleep helps."} | one) + "\n" for one in named))
+    found = drafts(jsonl.parse, path)
+    assert [draft.category for draft in found] == ["history"] * 3
+    assert [draft.meta for draft in found] == [{"source": "jsonl", **one} for one in named]
+
+
 def test_lines_of_ones_own(tmp_path: Path) -> None:
     path = exports.lines(tmp_path / "notes.jsonl")
     assert recognized(path) is Source.JSONL

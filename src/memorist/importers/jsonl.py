@@ -8,6 +8,7 @@ from memorist.errors import Invalid
 from memorist.importers.files import opened
 from memorist.importers.items import (
     CATEGORIES,
+    UNCATEGORISED,
     Found,
     SkippedItem,
     Taken,
@@ -21,6 +22,7 @@ from memorist.importers.items import (
     time_of,
 )
 from memorist.importers.recognition import FileSample
+from memorist.memories.governance import TESTED
 from memorist.memories.values import Draft
 
 _TEXTS = ("content", "text", "memory", "fact")
@@ -28,6 +30,8 @@ _CATEGORIES = ("category", "type")
 _TIMES = ("event_time", "created_at", "timestamp", "date")
 # Who speaks: such lines are a conversation, which `memorist ingest` stores as one.
 _SPOKEN = "role"
+# What only a test that was made here says of a memory.
+_EARNED = ("insight", "insights", TESTED)
 
 
 def knows(file: FileSample) -> bool:
@@ -66,6 +70,8 @@ def _found(row: Any, where: str) -> Found:
         ((name, slug) for name in _CATEGORIES if _is_text(row.get(name)) and (slug := slug_of(row[name]))), ("", "")
     )
     dated, at = next(((name, time) for name in _TIMES if (time := time_of(row.get(name)))), ("", None))
+    if category in _EARNED:
+        named, category = "", UNCATEGORISED
     rest = {name: value for name, value in row.items() if name not in {key, "id", named, dated}}
     draft = Draft(
         row[key].strip(),
