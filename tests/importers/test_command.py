@@ -1,6 +1,8 @@
 """`memorist import --from`."""
 
 import json
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -142,3 +144,25 @@ def test_what_may_be_of_two_programs_is_asked_back(cli: Cli, tmp_path: Path) -> 
     assert result.code == 2
     assert "may be of claude or of chatgpt: say which with --from" in result.err
     assert "imported" in cli.ok("import", "--from", "claude", str(folder)).err
+
+
+def test_pipe_is_read_as_a_file_is(cli: Cli, export: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    assert cli.json("import", "-", "--from", "mem0", stdin=Path(export).read_bytes())["imported"] == 4
+    talks = exports.chatgpt(tmp_path / "conversations.json", "file").read_bytes()
+    assert cli.json("import", "-", "--from", "chatgpt", stdin=b"\xef\xbb\xbf\n" + talks)["imported"] > 1
+    archive = exports.chatgpt(tmp_path / "export.zip", "zip").read_bytes()
+    assert cli.json("import", "-", "--from", "chatgpt", "--user", "bob", stdin=archive)["imported"] > 1
+    head = b"---\nname: role\ntype: user\n---\nAda leads.\n"
+    assert cli.json("import", "-", "--from", "claude", stdin=head)["categories"] == {"user": 1}
+    broken = cli("import", "-", "--from", "mem0", stdin=b"[1,")
+    assert (broken.code, "stdin.json is not whole JSON" in broken.err) == (2, True)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(Path(export).read_bytes(),))
+    writer.start()
+    assert cli.json("import", str(pipe), "--from", "mem0", "--user", "carl")["imported"] == 4
+    writer.join()
+    assert list(temporary.iterdir()) == []

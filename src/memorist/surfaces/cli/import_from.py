@@ -1,18 +1,26 @@
 """`memorist import --from`: the exports of other programs."""
 
+import shutil
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from memorist.errors import Invalid
 from memorist.importers import PARSERS, Source
 from memorist.importers.storing import Report, check, preview, store
 from memorist.surfaces.cli.door import Door, opened, settings_of
 from memorist.surfaces.cli.flags import Flags
 from memorist.surfaces.cli.progress import progress_bar, wait_for_vectors
+from memorist.surfaces.cli.scratch import ended_in_order
 from memorist.surfaces.cli.terminal import counted, note, print_json
 
+_STREAM = "-"
 _SHOWN = 10
+_BEGINNING = 4096
+_BEFORE_JSON = b"\xef\xbb\xbf \t\r\n"
 
 
 def import_from(flags: Flags, source: Source, file: str, *, dry_run: bool, no_wait: bool) -> None:
@@ -20,7 +28,36 @@ def import_from(flags: Flags, source: Source, file: str, *, dry_run: bool, no_wa
 
     A dry run compares it with what is stored, and makes no database where there is none.
     """
+    with _on_disk(file) as path:
+        report = _imported(flags, source, path, dry_run=dry_run, no_wait=no_wait)
+    _print(report, dry_run=dry_run, as_json=flags.as_json)
+
+
+@contextmanager
+def _on_disk(file: str) -> Iterator[Path]:
+    """The file, or one with what comes through a pipe: a parser looks at the beginning first, and reads twice."""
     path = Path(file)
+    if file != _STREAM and not path.is_fifo():
+        yield path
+        return
+    with ended_in_order(), TemporaryDirectory(prefix="memorist-") as folder:
+        copy = Path(folder) / "stdin"
+        try:
+            with copy.open("wb") as target:
+                if file == _STREAM:
+                    shutil.copyfileobj(sys.stdin.buffer, target)
+                else:
+                    with path.open("rb") as source:
+                        shutil.copyfileobj(source, target)
+        except OSError as error:
+            raise Invalid(f"{file} cannot be read: {error.strerror}.", field="path") from error
+        with copy.open("rb") as source:
+            beginning = source.read(_BEGINNING).lstrip(_BEFORE_JSON)
+        # Some know by the ending of the name what they read.
+        yield copy.rename(copy.with_suffix(".json" if beginning.startswith((b"[", b"{")) else ".md"))
+
+
+def _imported(flags: Flags, source: Source, path: Path, *, dry_run: bool, no_wait: bool) -> Report:
     with _counting() as count:
         report = _last(check(PARSERS[source](path)), lambda so_far: count("Checking", so_far, None))
     if dry_run:
@@ -32,7 +69,7 @@ def import_from(flags: Flags, source: Source, file: str, *, dry_run: bool, no_wa
             report = _stored(door, source, path, report.seen)
             if report.imported and not no_wait:
                 wait_for_vectors(door.core, door.caller().tenant)
-    _print(report, dry_run=dry_run, as_json=flags.as_json)
+    return report
 
 
 def _stored(door: Door, source: Source, path: Path, total: int) -> Report:

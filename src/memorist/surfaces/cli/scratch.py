@@ -41,7 +41,7 @@ def scratch(flags: Flags, *, clock: Clock | None = None) -> Iterator[Scratch]:
 
     In a given database the rows are erased afterwards; what remains is the name of the tenant, and receipts.
     """
-    with _ended_in_order(), TemporaryDirectory(prefix="memorist-", ignore_cleanup_errors=True) as folder:
+    with ended_in_order(), TemporaryDirectory(prefix="memorist-", ignore_cleanup_errors=True) as folder:
         elsewhere = flags.data is None and flags.database is None
         settings = _temporary_settings(folder) if elsewhere else operator_settings(flags)
         core = open_core(settings, clock=clock)
@@ -68,7 +68,7 @@ def _erase(core: Core, prefix: str) -> None:
 
 
 @contextmanager
-def _ended_in_order() -> Iterator[None]:
+def ended_in_order() -> Iterator[None]:
     """Let a SIGTERM unwind the block, as Ctrl-C does, so that what is temporary goes."""
     if threading.current_thread() is not threading.main_thread():
         yield
