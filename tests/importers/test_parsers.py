@@ -113,6 +113,19 @@ def test_no_line_becomes_an_insight(tmp_path: Path) -> None:
     assert [draft.meta for draft in found] == [{"source": "jsonl", **one} for one in named]
 
 
+@pytest.mark.parametrize("named", [["x"], {"x": 1}, 7, None])
+def test_chatgpt_node_that_is_no_name_is_not_followed(tmp_path: Path, named: Any) -> None:
+    path = tmp_path / "conversations.json"
+    talk = exports.conversation()
+    talk["current_node"] = named
+    talk["mapping"]["u3"]["message"]["create_time"] = 10**400
+    odd = exports.conversation("c-2")
+    odd["mapping"]["u3"]["parent"] = named
+    path.write_text(json.dumps([talk, odd, exports.conversation("c-3")]))
+    found = Counter(draft.session for draft in drafts(chatgpt.parse, path) if draft.session)
+    assert found["chatgpt-c-3"] == found["chatgpt-c-1"] > found["chatgpt-c-2"] > 0
+
+
 def test_lines_of_ones_own(tmp_path: Path) -> None:
     path = exports.lines(tmp_path / "notes.jsonl")
     assert recognized(path) is Source.JSONL

@@ -78,11 +78,12 @@ def _conversation(conversation: Any, where: str) -> Iterator[Found]:
 
 def _branch(mapping: dict[str, Any], leaf: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     """From the root to the message that was read last; without one, to the last that was written. With their keys."""
-    if leaf not in mapping:
+    if not isinstance(leaf, str) or leaf not in mapping:
         leaf = max(mapping, key=lambda key: _written(mapping[key]), default=None)
     path: list[tuple[str, dict[str, Any]]] = []
     seen = set()
-    while leaf in mapping and leaf not in seen and isinstance(mapping[leaf], dict):
+    # An export that was changed by hand may name anything.
+    while isinstance(leaf, str) and leaf not in seen and isinstance(mapping.get(leaf), dict):
         seen.add(leaf)
         path.append((leaf, mapping[leaf]))
         leaf = mapping[leaf].get("parent")
@@ -92,7 +93,7 @@ def _branch(mapping: dict[str, Any], leaf: Any) -> Iterator[tuple[str, dict[str,
 def _written(node: Any) -> float:
     message = node.get("message") if isinstance(node, dict) else None
     time = message.get("create_time") if isinstance(message, dict) else None
-    return float(time) if isinstance(time, int | float) else 0.0
+    return time if isinstance(time, int | float) else 0.0
 
 
 def _message(message: dict[str, Any], identity: str, session: str, title: Any, where: str) -> Iterator[Found]:
