@@ -45,6 +45,21 @@ def test_dry_run_looks_at_what_is_there(cli: Cli, export: str, tmp_path: Path) -
     assert "1 imported" in cli.ok("import", "--from", "claude", str(folder)).err
 
 
+def test_dry_run_without_a_database_tells_what_an_import_does(cli: Cli, tmp_path: Path, data: Path) -> None:
+    file = tmp_path / "export.json"
+    rows = [{"id": str(number), "memory": f"Fact {number % 3}.", "user_id": "ada"} for number in range(5)]
+    file.write_text(json.dumps(rows), "utf-8")
+    folder = tmp_path / "memory"
+    folder.mkdir()
+    for number, name in enumerate(("user-role", "user_role")):
+        (folder / f"{name}.md").write_text(f"---\nname: {name}\ntype: user\n---\nNumber {number}.\n", "utf-8")
+    exports_there = (str(file), str(folder))
+    expected = [cli.json("import", one, "--dry-run") for one in exports_there]
+    assert not data.exists()
+    assert [(one["imported"], one["already_there"], len(one["skipped"])) for one in expected] == [(3, 2, 0), (1, 0, 1)]
+    assert [cli.json("import", one) | {"dry_run": True} for one in exports_there] == expected
+
+
 def test_import_is_reported_and_can_be_repeated(cli: Cli, export: str) -> None:
     first = cli.json("import", "--from", "mem0", export, "--user", "ada")
     assert first == {

@@ -5,16 +5,20 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from memorist.errors import Invalid
 from memorist.importers import PARSERS, Source
+from memorist.importers.items import Found
 from memorist.importers.storing import Report, check, preview, store
+from memorist.memories.service import Memories
+from memorist.platform.values import Principal, Role
 from memorist.surfaces.cli.door import Door, opened, settings_of
 from memorist.surfaces.cli.flags import Flags
 from memorist.surfaces.cli.progress import progress_bar, wait_for_vectors
-from memorist.surfaces.cli.scratch import ended_in_order
+from memorist.surfaces.cli.scratch import ended_in_order, scratch
 from memorist.surfaces.cli.terminal import counted, note, print_json
 
 _STREAM = "-"
@@ -61,9 +65,8 @@ def _imported(flags: Flags, source: Source, path: Path, *, dry_run: bool, no_wai
     with _counting() as count:
         report = _last(check(PARSERS[source](path)), lambda so_far: count("Checking", so_far, None))
     if dry_run:
-        if _has_database(flags):
-            with opened(flags) as door:
-                report = _previewed(door, source, path, report.seen)
+        with _compared_with(flags) as (memories, principal):
+            report = _previewed(memories, principal, PARSERS[source](path), report.seen)
     else:
         with opened(flags) as door:
             report = _stored(door, source, path, report.seen)
@@ -90,14 +93,21 @@ def _stored(door: Door, source: Source, path: Path, total: int) -> Report:
     return report
 
 
-def _has_database(flags: Flags) -> bool:
+@contextmanager
+def _compared_with(flags: Flags) -> Iterator[tuple[Memories, Principal]]:
+    """What is stored, and for whom it would be; where there is no database, an empty one of which nothing stays."""
     file = settings_of(flags).sqlite_path()
-    return file is None or file.exists()
+    if file is None or file.exists():
+        with opened(flags) as door:
+            yield door.core.memories, door.caller()
+    else:
+        with scratch(replace(flags, data=None, database=None)) as empty:
+            yield empty.core.memories, Principal(empty.tenant, Role.USER, empty.prefix)
 
 
-def _previewed(door: Door, source: Source, path: Path, total: int) -> Report:
+def _previewed(memories: Memories, principal: Principal, found: Iterator[Found], total: int) -> Report:
     with _counting() as count:
-        reports = preview(door.core.memories, door.caller(), PARSERS[source](path))
+        reports = preview(memories, principal, found)
         return _last(reports, lambda so_far: count("Comparing", so_far, total))
 
 
