@@ -126,6 +126,17 @@ def test_chatgpt_node_that_is_no_name_is_not_followed(tmp_path: Path, named: Any
     assert found["chatgpt-c-3"] == found["chatgpt-c-1"] > found["chatgpt-c-2"] > 0
 
 
+def test_mem0_times_are_read_or_kept(tmp_path: Path) -> None:
+    path = tmp_path / "export.json"
+    times = [1_700_000_000, 1_700_000_000_000, "yesterday", 10**30, None]
+    path.write_text(json.dumps([{"id": "1", "memory": "Ada has a cat.", "created_at": time} for time in times]))
+    moment = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
+    found = drafts(mem0.parse, path)
+    assert [draft.event_time for draft in found] == [moment, moment, None, None, None]
+    kept = [(draft.meta or {}).get("created_at") for draft in found]
+    assert kept == [None, None, "yesterday", 10**30, None]
+
+
 def test_lines_of_ones_own(tmp_path: Path) -> None:
     path = exports.lines(tmp_path / "notes.jsonl")
     assert recognized(path) is Source.JSONL

@@ -32,6 +32,8 @@ CATEGORIES = {
     "user_preferences": "preference",
 }
 
+# As seconds it would be in the year 5138, as milliseconds it is in 1973.
+_MILLISECONDS = 100_000_000_000
 _READ_AT_ONCE = 1 << 20
 _LARGEST_VALUE = 256 << 20
 # What a file of an archive that is damaged raises while it is read.
@@ -70,12 +72,12 @@ def category_of(names: object) -> str:
 
 
 def time_of(value: object) -> datetime | None:
-    """A time written in ISO-8601 or as seconds since 1970; None where it is neither."""
+    """A time written in ISO-8601 or as seconds or milliseconds since 1970; None where it is neither."""
     try:
         if isinstance(value, str):
             return from_iso_with_offset(value)
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return datetime.fromtimestamp(value, UTC)
+            return datetime.fromtimestamp(value / 1000 if abs(value) >= _MILLISECONDS else value, UTC)
     except (ValueError, OverflowError, OSError):
         pass
     return None

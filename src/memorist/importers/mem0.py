@@ -98,15 +98,18 @@ def _found(row: Any, where: str) -> Found:
     metadata: Any = row.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     names = row.get("categories") or metadata.get("category") or metadata.get("type")
+    at = time_of(row.get("created_at"))
+    # A time that is none is kept as it stands.
+    kept = _KEPT if at is not None else (*_KEPT, "created_at")
     return Taken(
         Draft(
             text.strip(),
             category=category_of(names),
-            meta={"source": "mem0", **as_texts({name: row.get(name) for name in _KEPT})},
+            meta={"source": "mem0", **as_texts({name: row.get(name) for name in kept})},
             source_ref=f"mem0:{row['id']}"[:500] if row.get("id") else None,
             # It was drawn from conversations by a model.
             trust=Trust.AGENT,
-            event_time=time_of(row.get("created_at")),
+            event_time=at,
         ),
         where,
     )
