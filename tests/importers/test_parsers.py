@@ -3,6 +3,7 @@
 import io
 import json
 import tracemalloc
+import zipfile
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -233,6 +234,41 @@ def test_claude_folder(tmp_path: Path) -> None:
         "MEMORY.md": "It only lists the other files.",
         "empty.md": "It has no text.",
     }
+
+
+@pytest.mark.parametrize("style", [">", "|", ">-", "|2+"])
+def test_claude_description_on_lines_of_its_own(tmp_path: Path, style: str) -> None:
+    file = tmp_path / "a.md"
+    head = f"name: mocks\ndescription: {style}\n  Real databases,\n\n  note: never mocks.\nmetadata:\n  type: feedback"
+    file.write_text(f"---\n{head}\n---\nNever mock.\n", "utf-8")
+    (draft,) = drafts(claude.parse, file)
+    assert (draft.name, draft.category) == ("mocks", "feedback")
+    assert draft.description == "Real databases, note: never mocks."
+
+
+@pytest.mark.parametrize("shape", ["folder", "zip"])
+def test_claude_files_of_any_name(tmp_path: Path, shape: str) -> None:
+    folder = tmp_path / "memory"
+    folder.mkdir()
+    for name in ("ONE.MD", "Äpfel.md", "Öpfel.md", "Straße.md", "日本語.md", "中文.md", "中文 notes.md", "---.md"):
+        (folder / name).write_text(f"---\ntype: user\n---\n{name}\n", "utf-8")
+    expected = {"---.md": "Neither its head nor its file gives it a name in letters or digits."}
+    path = folder
+    if shape == "zip":
+        path = tmp_path / "memory.zip"
+        with zipfile.ZipFile(path, "w") as archive:
+            for one in folder.iterdir():
+                archive.write(one, f"memory/{one.name}")
+    else:
+        (folder / "link.md").symlink_to(tmp_path / "nowhere.md")
+        expected["link.md"] = "It is a link, and those are not followed."
+    assert recognized(path) is Source.CLAUDE
+    found = {draft.content: check_draft(draft)["name"] for draft in drafts(claude.parse, path)}
+    assert skipped(claude.parse, path) == expected
+    plain = {name: found.pop(name) for name in ("ONE.MD", "Äpfel.md", "Öpfel.md", "Straße.md")}
+    assert list(plain.values()) == ["one", "apfel", "opfel", "strasse"]
+    assert sorted(name.rpartition("_")[0] for name in found.values()) == ["memory", "memory", "notes"]
+    assert len(set(found.values())) == 3
 
 
 def test_claude_index_with_words_of_its_own_and_a_single_file(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 conversations with it. Either may be a ZIP archive.
 """
 
+import hashlib
 import re
+import unicodedata
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -17,7 +19,10 @@ from memorist.memories.values import Draft, NamedType, Trust
 # The types of a profile's memories, which are Claude's own.
 _INDEX = "memory.md"
 _HEAD = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$\n?", re.DOTALL | re.MULTILINE)
-_FIELD = re.compile(r"^[ \t]*([A-Za-z_-]+):[ \t]*(.*)$", re.MULTILINE)
+_FIELD = re.compile(r"[ \t]*([A-Za-z_-]+):[ \t]*(.*)")
+# The value stands on the lines that follow, further in.
+_BLOCK = re.compile(r"[>|][+-]?[1-9]?[+-]?")
+_MARKDOWN = ".md"
 _ENTRY = re.compile(r"^\s*[-*]\s+\[[^\]]*\]\([^)]+\.md\)")
 _LONGEST_LINE = 500
 
@@ -31,8 +36,9 @@ def knows(file: FileSample) -> bool:
             _HEAD.match(text) for _, text in _texts(file.path)
         )
     if file.kind != "a folder":
-        return file.path.suffix == ".md" and (file.path.name.lower() == _INDEX or _HEAD.match(file.text) is not None)
-    heads = (read_text(file.path / name).replace("\r\n", "\n") for name in file.names if name.endswith(".md"))
+        return _is_markdown(file.path.name) and (file.path.name.lower() == _INDEX or _HEAD.match(file.text) is not None)
+    paths = (file.path / name for name in file.names if _is_markdown(name))
+    heads = (read_text(one).replace("\r\n", "\n") for one in paths if not one.is_symlink())
     return _INDEX in map(str.lower, file.names) or any(_HEAD.match(text) for text in heads)
 
 
@@ -56,6 +62,8 @@ def parse(path: Path) -> Iterator[Found]:
                 yield SkippedItem(where, "It only lists the other files.")
                 continue
         yield _found(where, text)
+    for link in _files(path, links=True):
+        yield SkippedItem(link.relative_to(path).as_posix(), "It is a link, and those are not followed.")
     if not found:
         raise Invalid(f"There is no Markdown file and no conversations.json in {path}.", field="path")
 
@@ -64,11 +72,11 @@ def _texts(path: Path) -> Iterator[tuple[str, str]]:
     """Each file's place and text."""
     if zipfile.is_zipfile(path):
         with unpacking(path) as archive:
-            places = [PurePosixPath(name) for name in archive.namelist() if name.endswith(".md")]
+            places = [PurePosixPath(name) for name in archive.namelist() if _is_markdown(name)]
         shown = [one for one in places if not any(part.startswith((".", "__MACOSX")) for part in one.parts)]
         # An archive of a folder has its name before those of the files.
         is_below = len({one.parts[0] for one in shown}) == 1 and all(len(one.parts) > 1 for one in shown)
-        with opened_below(path, "*.md") as members:
+        with opened_below(path, "*.[mM][dD]") as members:
             for name, source in members:
                 if (place := PurePosixPath(name)) in shown:
                     where = "/".join(place.parts[is_below:])
@@ -79,11 +87,17 @@ def _texts(path: Path) -> Iterator[tuple[str, str]]:
         yield where, read_text(file).replace("\r\n", "\n")
 
 
-def _files(path: Path) -> list[Path]:
+def _is_markdown(name: str) -> bool:
+    return name.lower().endswith(_MARKDOWN)
+
+
+def _files(path: Path, *, links: bool = False) -> list[Path]:
+    """The Markdown files of a folder, or those that are links; or the one file itself."""
     try:
         if not path.is_dir():
-            return [path] if path.stat() else []
-        found = [one for one in sorted(path.rglob("*.md")) if one.is_file() and not one.is_symlink()]
+            return [path] if path.stat() and not links else []
+        named = (one for one in sorted(path.rglob("*")) if _is_markdown(one.name))
+        found = [one for one in named if one.is_symlink() == links and (links or one.is_file())]
     except OSError as error:
         raise Invalid(f"{path} cannot be read: {error.strerror}.", field="path") from error
     return [one for one in found if not any(part.startswith(".") for part in one.relative_to(path).parts)]
@@ -91,14 +105,15 @@ def _files(path: Path) -> list[Path]:
 
 def _found(where: str, text: str) -> Found:
     head = _HEAD.match(text)
-    fields = {} if head is None else {name: _unquoted(value.rstrip(" \t")) for name, value in _FIELD.findall(head[1])}
+    fields = {} if head is None else _fields(head[1])
     body = text[head.end() :].strip() if head else text.strip()
     if not body:
         return SkippedItem(where, "It has no text.")
-    name = slug_of(fields.get("name", "")) or slug_of(where.removesuffix(".md"))
+    given = fields.get("name", "")
+    name = _name_of(given if slug_of(given) else where[: -len(_MARKDOWN)] if _is_markdown(where) else where)
     if not name:
         return SkippedItem(where, "Neither its head nor its file gives it a name in letters or digits.")
-    kind = fields.get("type", "").lower()
+    kind = fields.get("type", "").strip().lower()
     description = " ".join(fields.get("description", "").split())[:_LONGEST_LINE]
     draft = Draft(
         body,
@@ -110,6 +125,31 @@ def _found(where: str, text: str) -> Found:
         trust=Trust.AGENT,
     )
     return Taken(draft, where)
+
+
+def _fields(head: str) -> dict[str, str]:
+    fields: dict[str, str] = {}
+    block, depth = "", 0
+    for line in head.splitlines():
+        inset = len(line) - len(line.lstrip())
+        if block and (inset > depth or not line.strip()):
+            fields[block] += f"{line.strip()}\n"
+        elif field := _FIELD.fullmatch(line):
+            value = field[2].rstrip(" \t")
+            block, depth = (field[1] if _BLOCK.fullmatch(value) else ""), inset
+            fields[field[1]] = "" if block else _unquoted(value)
+    return fields
+
+
+def _name_of(text: str) -> str:
+    """A name as memories have them, with a mark where letters of another script have no place in it: two that differ
+    only in those are not one. Empty where there is neither a letter nor a digit.
+    """
+    slug = slug_of(text)
+    if all(slug_of(sign) for sign in text if sign.isalnum()):
+        return slug
+    mark = hashlib.sha256(unicodedata.normalize("NFKC", text).encode()).hexdigest()[:8]
+    return f"{slug[:100].strip('_') or 'memory'}_{mark}"
 
 
 def _unquoted(value: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import unicodedata
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -85,7 +86,8 @@ def time_of(value: object) -> datetime | None:
 
 def slug_of(text: str) -> str:
     """A name as memories have them; empty where nothing of the text can stand in one."""
-    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")[:120].strip("_")
+    plain = "".join(sign for sign in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(sign))
+    return re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:120].strip("_")
 
 
 def as_texts(values: Mapping[str, Any]) -> dict[str, Any]:
