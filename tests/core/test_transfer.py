@@ -3,18 +3,20 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 
+from memorist.context.companion import Category, Finding, FindingVerdict
 from memorist.core import Core
 from memorist.errors import Forbidden, InvalidField, InvalidJson
 from memorist.memories import writing
-from memorist.memories.hashes import with_hashes
+from memorist.memories.hashes import message_key, with_hashes
 from memorist.memories.records import memory_from_record, memory_to_record
 from memorist.memories.values import Draft, Kind, Memory, Status
 from memorist.platform.values import Owner, Principal, Role
-from memorist.testing import full_memory, make_event, new_tenant
+from memorist.testing import full_memory, make_event, make_memory, new_tenant
 from memorist.transfer.service import ImportReport
 from tests.core.test_remember import nested
 from tests.support.stores import checked
@@ -58,6 +60,32 @@ def test_export_into_an_empty_tenant_and_out_again_is_the_same(
     assert import_all(core, elsewhere, lines) == ImportReport(imported=4)
     assert export(core, elsewhere) == lines
     assert checked(core.store, elsewhere.tenant) == "ok"
+
+
+def test_entries_and_findings_survive_the_journey(
+    core: Core, ada: Principal, admin: Principal, elsewhere: Principal
+) -> None:
+    """What is said again stands for itself, and a finding is known by its name, whatever their texts."""
+    for text in ("marathon", "swim", "marathon"):
+        core.companion.add(ada, text, Category.GOAL)
+    tested = partial(Finding, verdict=FindingVerdict.VALIDATED, effect=0.5, text="It works.")
+    findings = [tested(f"f{number}", "feature", "target") for number in range(3)]
+    for finding in findings:
+        core.companion.record(ada, finding)
+    lines = export(core, admin)
+    assert import_all(core, elsewhere, lines) == ImportReport(imported=9)
+    assert export(core, elsewhere) == lines
+    there = replace(ada, tenant=elsewhere.tenant)
+    assert [core.companion.record(there, finding).was_new for finding in findings] == [False] * 3
+
+
+def test_messages_of_a_source_survive_the_journey(core: Core, admin: Principal, elsewhere: Principal) -> None:
+    message = with_hashes(make_memory(admin.tenant, kind=Kind.CHAT_MESSAGE, session="s", meta={"key": "7"}))
+    message = replace(message, dedup_key=message_key("s", "7"))
+    core.store.write(admin.tenant, lambda tx: (writing.insert(tx, message), tx.events.append([make_event(message)])))
+    lines = export(core, admin)
+    assert import_all(core, elsewhere, lines) == ImportReport(imported=1)
+    assert export(core, elsewhere) == lines
 
 
 def test_largest_edited_memory_survives_the_journey(

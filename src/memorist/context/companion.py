@@ -22,7 +22,7 @@ from memorist.memories import lifecycle
 from memorist.memories.entries import note_reading
 from memorist.memories.fields import check_draft
 from memorist.memories.governance import TESTED
-from memorist.memories.hashes import dedup_key
+from memorist.memories.hashes import dedup_key, finding_key
 from memorist.memories.positions import position_cursors, position_of
 from memorist.memories.service import Memories
 from memorist.memories.values import Draft, Governor, Kind, Memory, Position, Remembered, Trust
@@ -222,7 +222,7 @@ class Companion:
         return self._store.read(principal.tenant, lambda tx: tx.memories.find_duplicate(owner.user, owner.agent, key))
 
     def _has_insight(self, principal: Principal, tested: Memory) -> bool:
-        same_as = f"finding {(tested.meta or {}).get('finding_id')}"
+        same_as = finding_key(str((tested.meta or {}).get("finding_id")))
         insight = Draft(
             tested.content, Kind.FACT, category=Category.INSIGHT, same_as=same_as, governed_by=Governor.COMPANION
         )
@@ -315,7 +315,7 @@ def _finding_drafts(finding: Finding) -> list[Draft]:
             meta=meta,
             source_ref=None if finding.source_turn_id is None else parse_id("turn", finding.source_turn_id),
             trust=Trust.AGENT,
-            same_as=f"finding {finding.finding_id}",
+            same_as=finding_key(finding.finding_id),
             governed_by=Governor.COMPANION,
         )
         for category in categories

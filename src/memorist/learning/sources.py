@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from memorist.ingestion.service import Ingestion, Message, message_draft, preview_of
 from memorist.learning.extractors.transcripts import Utterance
-from memorist.memories.hashes import content_hash
+from memorist.memories.hashes import content_hash, message_key
 from memorist.memories.service import Memories
 from memorist.memories.values import Kind, Memory, Position, Query, Status
 from memorist.platform import access, validation
@@ -75,7 +75,7 @@ class Sources:
         content = preview_of(one.content, validation.MAX_CONTENT)
         message = Message(one.role, content, one.name, one.time, {"key": one.key})
         memory = self._memories.prepare(principal, message_draft(index, session, message))
-        return replace(memory, dedup_key=content_hash(f"message\0{session}\0{one.key}"))
+        return replace(memory, dedup_key=message_key(session, one.key))
 
     def _add_tool_output(self, principal: Principal, session: str, one: Utterance) -> None:
         self._ingestion.add_tool_output(

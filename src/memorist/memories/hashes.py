@@ -9,7 +9,7 @@ from typing import Any
 
 from memorist.memories.governance import RULES
 from memorist.memories.kinds import KINDS
-from memorist.memories.values import Governor, Memory, Retention
+from memorist.memories.values import Governor, Kind, Memory, Retention
 
 _WHAT_COUNTS = ("kind", "category", "name", "session", "project", "content", "retention", "meta", "governed_by")
 
@@ -50,3 +50,34 @@ def with_hashes(memory: Memory, before: Memory | None = None) -> Memory:
         return memory
     ttl = None if memory.expires_at is None else memory.expires_at - memory.created_at
     return replace(memory, content_hash=content_hash(memory.content), dedup_key=dedup_key(memory.id, values, ttl=ttl))
+
+
+def with_own_hashes(memory: Memory) -> Memory:
+    """A memory that comes from a file, with the hashes that belong to what it says.
+
+    Its key is never believed, but kept where it is one that its door gives to what it is: an entry that stands for
+    itself, a finding, or a message of a source.
+    """
+    honest = with_hashes(memory)
+    return replace(honest, dedup_key=memory.dedup_key) if memory.dedup_key in _keys_of(honest) else honest
+
+
+def _keys_of(memory: Memory) -> set[str]:
+    meta = memory.meta or {}
+    if memory.kind is Kind.CHAT_MESSAGE and memory.session is not None and "key" in meta:
+        return {message_key(memory.session, str(meta["key"]))}
+    if memory.governed_by is not Governor.COMPANION:
+        return set()
+    values = {name: getattr(memory, name) for name in _WHAT_COUNTS}
+    found = {dedup_key(memory.id, values, finding_key(str(meta["finding_id"])))} if "finding_id" in meta else set()
+    return found | {memory.id}
+
+
+def finding_key(finding_id: str) -> str:
+    """What makes two records of a finding the same, whatever their texts."""
+    return f"finding {finding_id}"
+
+
+def message_key(session: str, key: str) -> str:
+    """What makes two messages of a source the same."""
+    return content_hash(f"message\0{session}\0{key}")

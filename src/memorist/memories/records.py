@@ -9,7 +9,7 @@ from memorist.errors import InvalidField
 from memorist.ids import parse_id
 from memorist.memories.fields import BY_NAME, EXPORTED, checked
 from memorist.memories.governance import presumed_governor
-from memorist.memories.hashes import with_hashes
+from memorist.memories.hashes import with_own_hashes
 from memorist.memories.values import Memory
 from memorist.platform import validation
 from memorist.platform.values import Event, Owner
@@ -44,7 +44,7 @@ def memory_from_record(record: Mapping[str, Any], tenant: str) -> Memory:
         if values.get(name) is not None:
             values[name] = parse_id("mem", values[name])
     # What decides which memories are the same is never taken from a file.
-    return with_hashes(Memory(tenant=tenant, owner=owner, **values))
+    return with_own_hashes(Memory(tenant=tenant, owner=owner, **values))
 
 
 def _decoded(name: str, value: Any) -> Any:

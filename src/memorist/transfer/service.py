@@ -16,7 +16,7 @@ from memorist.ingestion.values import Document
 from memorist.memories import policies, writing
 from memorist.memories.entries import note_reading
 from memorist.memories.fields import SECRETS
-from memorist.memories.hashes import with_hashes
+from memorist.memories.hashes import with_own_hashes
 from memorist.memories.records import event_from_record, event_to_record, memory_from_record, memory_to_record
 from memorist.memories.rows import clash_key, existing_like
 from memorist.memories.values import QUOTES, Kind, Memory, Retention, Status
@@ -191,7 +191,7 @@ class Transfer:
             told = {"rules": dict(rules)}
             events.append(Event(memory.id, "redacted", principal.source, self._clock.now(), principal.user, told))
         if changed:
-            memory = with_hashes(replace(memory, **changed))
+            memory = with_own_hashes(replace(memory, **changed))
         return _Line(memory, events, None if payload is None else payload.text, None)
 
     def _document_without_secrets(self, document: Document) -> Document:
