@@ -93,7 +93,7 @@ PUBLIC = {
     },
     "ingestion": {"records"},
     "recall": {"reading"},
-    "erasure": {"ledger"},
+    "erasure": {"ledger", "naming"},
     "context": {"chunks", "companion", "section"},
 }
 EVERY_PUBLIC = {"port", "service", "values"}

@@ -4,6 +4,8 @@ import json
 import random
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -15,10 +17,13 @@ from memorist.erasure.ledger import ledger_lines
 from memorist.erasure.values import ErasureStatus
 from memorist.errors import Conflict, InvalidField, StoreBusy, StoreCorrupt, StoreUnavailable
 from memorist.ids import new_id
+from memorist.memories import writing
 from memorist.memories.values import Draft, Kind, Memory
-from memorist.platform.values import Principal, Role
+from memorist.platform.values import Event, Owner, Principal, Role
+from memorist.ports import Writer
 from memorist.settings import Settings
-from memorist.testing import new_tenant
+from memorist.testing import make_event, make_memory, new_tenant
+from memorist.testing.clocks import START
 from tests.erasure.plant import Planter, plant_key
 from tests.support.stores import bare, bytes_in
 
@@ -68,6 +73,54 @@ def test_import_brings_no_copy_of_what_was_erased(
     elsewhere = copy.replace(json.loads(copy)["memory"]["id"], new_id("mem"))
     assert len(export) == before + 1
     assert imported(core, admin, [export[0], elsewhere]) == {"imported": 0, "erased": 1, "conflicting": 0}
+
+
+def test_import_brings_no_trace_of_what_was_erased(core: Core, ada: Principal, admin: Principal) -> None:
+    """What came of it, what it was replaced by and what was judged of it names it as little as after an erasure."""
+    gone, kept = make_memory(ada.tenant), new_id("mem")
+    derived = make_memory(
+        ada.tenant, id=kept, source_ref=gone.id, superseded_by=gone.id, excerpt="a quote", meta={"message_id": gone.id}
+    )
+    judged = Event(kept, "judged", "judge", START, payload={"other": gone.id, "reason": "it says Quagmireville"})
+    for memory in (gone, derived):
+        core.store.write(ada.tenant, partial(insert_with_event, memory))
+    core.store.write(ada.tenant, lambda tx: tx.events.append([judged]))
+    export = list(core.transfer.export(admin))
+    receipt = core.erasure.erase(ada, [gone.id])
+    core.erasure.reset(ada)
+    assert imported(core, admin, export) == {"imported": 1, "erased": 1, "conflicting": 0}
+    assert core.erasure.verifier.verify(receipt).ok
+    after = "".join(core.transfer.export(admin))
+    assert kept in after
+    assert all(word not in after for word in (gone.id, "Quagmireville", "a quote"))
+
+
+def test_import_brings_no_purged_user_back(core: Core, ada: Principal, admin: Principal, remember: Remember) -> None:
+    """Under whichever ids; but what the user wrote since comes back."""
+    elsewhere = replace(admin, tenant=core.identity.create_tenant(new_tenant())[0].id)
+    there = replace(ada, tenant=elsewhere.tenant)
+    remember(there, "as kept elsewhere")
+    core.ingestion.add_document(there, title="cv", content="born, went to school", document_id="cv", shared=False)
+    of_bob = make_memory(elsewhere.tenant, owner=Owner("bob"))
+    core.store.write(elsewhere.tenant, partial(insert_with_event, of_bob))
+    export = list(core.transfer.export(elsewhere))
+    assert '"actor": "ada"' in "".join(export)
+    remember(ada, "one")
+    core.erasure.purge_user(ada)
+    *_, told = core.transfer.preview(admin, export)
+    # The fact, the document and its chunk.
+    assert (told.imported, told.erased) == (1, 3)
+    assert imported(core, admin, export) == {"imported": 1, "erased": 3, "conflicting": 0}
+    assert core.memories.list(ada).items == ()
+    assert '"actor": "ada"' not in "".join(core.transfer.export(admin))
+    remember(there, "since")
+    assert imported(core, admin, core.transfer.export(elsewhere)) == {"imported": 1, "erased": 3, "conflicting": 0}
+    assert [one.content for one in core.memories.list(ada).items] == ["since"]
+
+
+def insert_with_event(memory: Memory, tx: Writer) -> None:
+    writing.insert(tx, memory)
+    tx.events.append([make_event(memory, actor="ada")])
 
 
 def test_ledger_is_of_one_tenant(core: Core, ada: Principal, admin: Principal, remember: Remember) -> None:

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from memorist.erasure.values import Naming
+from memorist.memories import lifecycle
 from memorist.memories.values import QUOTES, Kind, Memory
 from memorist.platform.erased_names import ids_named_in
 from memorist.ports import Reader
@@ -100,3 +101,19 @@ def without(value: Any, erased: set[str]) -> Any:
         kept = [without(one, erased) for one in value]
         return [one for one, before in zip(kept, value, strict=True) if one is not None or before is None]
     return value
+
+
+def untold(payload: Any, erased: set[str]) -> Any:
+    """The payload of an event of another memory, which neither names an erased one nor says anything of it."""
+    return without(lifecycle.without_texts_about(payload, erased), erased)
+
+
+def detached(memory: Memory, erased: set[str]) -> Memory:
+    """A memory that names no erased one, nor quotes one as its source."""
+    return replace(
+        memory,
+        source_ref=None if memory.source_ref in erased else memory.source_ref,
+        superseded_by=None if memory.superseded_by in erased else memory.superseded_by,
+        meta=without(memory.meta, erased),
+        excerpt=None if sources_of(memory) & erased else memory.excerpt,
+    )

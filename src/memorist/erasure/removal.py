@@ -15,7 +15,7 @@ from memorist.erasure.ledger import erased_documents, erased_ids
 from memorist.erasure.samples import Samples, strings_in, texts_of
 from memorist.erasure.values import EVERYTHING, Erased, Receipt
 from memorist.ingestion.values import Document
-from memorist.memories import lifecycle, writing
+from memorist.memories import writing
 from memorist.memories.accesses import AccessLog
 from memorist.memories.values import Kind, Memory
 from memorist.platform.erased_names import (
@@ -153,15 +153,8 @@ class Removal:
         if memory is None:
             return
         now = self._clock.now()
-        after = replace(
-            memory,
-            source_ref=None if memory.source_ref in erased else memory.source_ref,
-            superseded_by=None if memory.superseded_by in erased else memory.superseded_by,
-            meta=naming.without(memory.meta, erased),
-            # It quotes the source.
-            excerpt=None if naming.sources_of(memory) & erased else memory.excerpt,
-            updated_at=max(now, memory.updated_at + timedelta(microseconds=1)),
-        )
+        later = max(now, memory.updated_at + timedelta(microseconds=1))
+        after = replace(naming.detached(memory, erased), updated_at=later)
         if writing.replace(tx, after, memory.updated_at):
             tx.events.append([Event(memory.id, "detached", "erasure", now, None, {"receipt": self._receipt.id})])
             add_counts(tx, self._receipt, {"memories.references": 1})
@@ -221,7 +214,7 @@ def _get_many(memory_ids: Sequence[str], tx: Reader) -> list[Memory]:
 
 
 def _forget_in_event(seq: int, erased: set[str], tx: Writer) -> None:
-    tx.erasure.rewrite_event(seq, lambda told: naming.without(lifecycle.without_texts_about(told, erased), erased))
+    tx.erasure.rewrite_event(seq, lambda told: naming.untold(told, erased))
 
 
 def _empty_turn_event(turn_id: str, seq: int, tx: Writer) -> None:

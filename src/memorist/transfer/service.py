@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
-from memorist.erasure.ledger import erased_documents
 from memorist.errors import Forbidden, InvalidField, InvalidId, InvalidJson
 from memorist.ids import parse_id
 from memorist.ingestion.records import document_from_record, document_to_record
@@ -19,15 +18,15 @@ from memorist.memories.fields import SECRETS
 from memorist.memories.hashes import with_own_hashes
 from memorist.memories.records import event_from_record, event_to_record, memory_from_record, memory_to_record
 from memorist.memories.rows import clash_key, existing_like
-from memorist.memories.values import QUOTES, Kind, Memory, Retention, Status
+from memorist.memories.values import Kind, Memory, Retention, Status
 from memorist.platform import access, validation
-from memorist.platform.erased_names import DOCUMENT, MEMORY, hexadecimal, ids_named_in
 from memorist.platform.redaction import Redaction, counted
 from memorist.platform.validation import MAX_TOOL_OUTPUT
 from memorist.platform.values import Event, Owner, OwnerFilter, Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock
-from memorist.transfer.values import EVERYTHING, Chosen
+from memorist.transfer.erased import Gone
+from memorist.transfer.values import EVERYTHING, Chosen, Line
 
 FORMAT = "memorist-export"
 VERSION = 1
@@ -121,11 +120,11 @@ class Transfer:
         yield from self._go_through(principal, lines, partial(self._compare, seen))
 
     def _go_through(
-        self, principal: Principal, lines: Iterable[str], take: Callable[[Principal, list["_Line"], ImportReport], None]
+        self, principal: Principal, lines: Iterable[str], take: Callable[[Principal, list[Line], ImportReport], None]
     ) -> Iterator[ImportReport]:
         access.require(principal, access.Action.WRITE)
         report = ImportReport()
-        batch: list[_Line] = []
+        batch: list[Line] = []
         for line in self._parse(principal, lines):
             owner = line.document.owner if line.memory is None else line.memory.owner
             if not owner.has_name and not access.allows(principal, access.Action.SHARE):
@@ -139,7 +138,7 @@ class Transfer:
         take(principal, batch, report)
         yield report
 
-    def _parse(self, principal: Principal, lines: Iterable[str]) -> Iterator["_Line"]:
+    def _parse(self, principal: Principal, lines: Iterable[str]) -> Iterator[Line]:
         number = 0
         for number, line in enumerate(lines, start=1):
             if number == 1:
@@ -154,13 +153,13 @@ class Transfer:
         if number == 0:
             _check_header("{}")
 
-    def _parse_line(self, principal: Principal, line: str) -> "_Line":
+    def _parse_line(self, principal: Principal, line: str) -> Line:
         record = _json_object(line)
         if isinstance(record.get("document"), dict):
             document = document_from_record(record["document"])
             if document.owner != Owner():
                 access.require_writable(principal, document.owner)
-            return _Line(None, [], None, self._document_without_secrets(document))
+            return Line(None, [], None, self._document_without_secrets(document))
         if not isinstance(record.get("memory"), dict) or not isinstance(record.get("events"), list):
             raise InvalidField("A line holds a `memory` and its `events`, or a `document`.")
         memory = memory_from_record(record["memory"], principal.tenant)
@@ -174,9 +173,9 @@ class Transfer:
         payload = record.get("tool_output")
         if payload is not None:
             validation.text("tool_output", payload, longest=MAX_TOOL_OUTPUT, empty=True)
-        return self._without_secrets(principal, _Line(memory, events, payload, None))
+        return self._without_secrets(principal, Line(memory, events, payload, None))
 
-    def _without_secrets(self, principal: Principal, line: "_Line") -> "_Line":
+    def _without_secrets(self, principal: Principal, line: Line) -> Line:
         """An export may come from where nothing was redacted. What is taken out is told by an event."""
         memory: Memory = line.memory
         values = {name: getattr(memory, name) for name in SECRETS}
@@ -192,7 +191,7 @@ class Transfer:
             events.append(Event(memory.id, "redacted", principal.source, self._clock.now(), principal.user, told))
         if changed:
             memory = with_own_hashes(replace(memory, **changed))
-        return _Line(memory, events, None if payload is None else payload.text, None)
+        return Line(memory, events, None if payload is None else payload.text, None)
 
     def _document_without_secrets(self, document: Document) -> Document:
         self._redaction.refuse("id", document.id)
@@ -202,15 +201,15 @@ class Transfer:
         validation.text("content", content, longest=validation.MAX_DOCUMENT)
         return replace(document, title=title, content=content)
 
-    def _compare(self, seen: set[str], principal: Principal, batch: Sequence["_Line"], report: ImportReport) -> None:
+    def _compare(self, seen: set[str], principal: Principal, batch: Sequence[Line], report: ImportReport) -> None:
         memories: list[Memory] = [line.memory for line in batch if line.memory is not None]
         documents: list[Document] = [line.document for line in batch if line.document is not None]
 
         def work(tx: Reader) -> None:
             there = {memory.id for memory in tx.memories.get_many([one.id for one in memories])}
-            erased = tx.ledger.find(MEMORY, [hexadecimal(id_) for one in memories for id_ in (one.id, *_quoted(one))])
+            gone = Gone.of(tx, batch)
             for one in memories:
-                if any(hexadecimal(id_) in erased for id_ in (one.id, *_quoted(one))):
+                if gone.has_memory(one):
                     report.erased += 1
                 elif one.id in there or one.id in seen:
                     report.already_there += 1
@@ -219,36 +218,33 @@ class Transfer:
                 else:
                     report.imported += 1
                 seen.add(one.id)
-            gone = tx.ledger.of_kind(DOCUMENT) if documents else []
-            report.erased += sum(erased_documents(gone, one.owner, one.id) for one in documents)
+            report.erased += sum(gone.has_document(one) for one in documents)
 
         self._store.read(principal.tenant, work)
 
-    def _write(self, principal: Principal, batch: Sequence["_Line"], report: ImportReport) -> None:
+    def _write(self, principal: Principal, batch: Sequence[Line], report: ImportReport) -> None:
         memories = [line for line in batch if line.memory is not None]
 
         def work(tx: Writer) -> tuple[list[Memory], int, int, int]:
             there = {memory.id for memory in tx.memories.get_many([line.memory.id for line in memories])}
-            named = [hexadecimal(id_) for line in memories for id_ in (line.memory.id, *_quoted(line.memory))]
-            erased = tx.ledger.find(MEMORY, named)
+            gone = Gone.of(tx, batch)
             known = refused = documents = 0
             imported: list[Memory] = []
             for line in memories:
-                if any(hexadecimal(id_) in erased for id_ in (line.memory.id, *_quoted(line.memory))):
+                if gone.has_memory(line.memory):
                     refused += 1
                 elif line.memory.id in there:
                     known += 1
-                elif writing.insert(tx, line.memory):
-                    tx.events.append(line.events)
+                elif writing.insert(tx, (kept := gone.cut(line)).memory):
+                    tx.events.append(kept.events)
                     if line.payload is not None:
                         tx.tool_outputs.insert(line.memory.id, line.payload)
                     there.add(line.memory.id)
-                    imported.append(line.memory)
-            gone = tx.ledger.of_kind(DOCUMENT) if len(memories) < len(batch) else []
+                    imported.append(kept.memory)
             for line in batch:
                 if line.document is None:
                     continue
-                if erased_documents(gone, line.document.owner, line.document.id):
+                if gone.has_document(line.document):
                     documents += 1
                 elif tx.documents.get(line.document.owner, line.document.id) is None:
                     tx.documents.put(line.document)
@@ -262,20 +258,6 @@ class Transfer:
         report.erased += refused + documents
         report.conflicting += len(memories) - len(imported) - known - refused
         self._index(principal.tenant, imported)
-
-
-class _Line(NamedTuple):
-    """What one line of an export holds: a memory with its history and payload, or a document."""
-
-    memory: Any
-    events: list[Event]
-    payload: str | None
-    document: Any
-
-
-def _quoted(memory: Memory) -> set[str]:
-    """The memories that it only repeats."""
-    return ids_named_in(json.dumps((memory.meta or {})[QUOTES])) if memory.repeats else set()
 
 
 def _read_documents(part: OwnerFilter, after: Document | None, tx: Reader) -> list[Document]:

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, NamedTuple
 
 from memorist.memories.values import Kind
+from memorist.platform.values import Event
 
 IMPORTING = "import"
 """The kind of the jobs that store a file."""
@@ -24,3 +26,12 @@ class Chosen:
 
 
 EVERYTHING = Chosen()
+
+
+class Line(NamedTuple):
+    """What one line of an export holds: a memory with its history and payload, or a document."""
+
+    memory: Any
+    events: list[Event]
+    payload: str | None
+    document: Any
