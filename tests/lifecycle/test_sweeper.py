@@ -9,7 +9,7 @@ import pytest
 
 from memorist.context.companion import Category
 from memorist.core import Core
-from memorist.errors import Forbidden, IllegalTransition, NotFound
+from memorist.errors import Forbidden, IllegalTransition, InvalidField, NotFound
 from memorist.memories import lifecycle, writing
 from memorist.memories.policy import Mode, Policy
 from memorist.memories.sweeper import Sweep, Sweeper
@@ -17,7 +17,7 @@ from memorist.memories.values import Draft, Kind, Memory, Retention, Status
 from memorist.platform.values import Event, OwnerFilter, Principal, Role
 from memorist.ports import Reader, Writer
 from memorist.recall.values import Question
-from memorist.testing import FrozenClock, make_event, make_memory
+from memorist.testing import FrozenClock, make_event, make_memory, new_tenant
 from memorist.testing.clocks import START
 from tests.support.stores import checked
 
@@ -475,6 +475,41 @@ def test_imported_rows_get_the_deadlines_of_the_policy_here(
     row = stored(core, memory)
     assert row is not None
     assert row.archive_at == memory.created_at + 3 * DAY
+
+
+def test_policy_moves_with_the_rows_of_a_tenant(
+    core: Core, admin: Principal, remember: Remember, enforce: Callable[..., None]
+) -> None:
+    """Otherwise the first sweep in the new place would give them the deadlines of the default."""
+    enforce(active_days=3000, kinds={"fact": {"archive_days": 7}})
+    memory = remember()
+    lines = list(core.transfer.export(admin))
+    there = replace(admin, tenant=core.identity.create_tenant(new_tenant())[0].id)
+    *_, report = core.transfer.preview(there, lines)
+    assert (report.imported, core.policies.get(there).revision) == (1, 0)
+    for _ in core.transfer.import_(there, lines):
+        pass
+    assert core.policies.get(there).policy == core.policies.get(admin).policy
+    core.sweeper.sweep(there.tenant)
+    row = core.store.read(there.tenant, lambda tx: tx.memories.get(memory.id))
+    assert row is not None
+    assert row.archive_at == memory.created_at + 3000 * DAY
+    assert list(core.transfer.export(there))[1] == lines[1]
+    # One that is set in the new place stays, and an admin's export for one user says nothing of it.
+    core.policies.change(there, {"active_days": 5})
+    for _ in core.transfer.import_(there, lines):
+        pass
+    assert core.policies.get(there).policy.windows.active_days == 5
+    assert '"policy"' not in list(core.transfer.export(replace(admin, user="ada")))[1][:12]
+
+
+def test_policy_in_an_export_is_checked_and_is_an_admins_to_set(core: Core, ada: Principal, admin: Principal) -> None:
+    header = next(iter(core.transfer.export(admin)))
+    for principal in (ada, replace(admin, user="ada")):
+        list(core.transfer.import_(principal, [header, '{"policy": {"active_days": 3}}']))
+        assert core.policies.get(admin).revision == 0
+    with pytest.raises(InvalidField, match="Line 2: "):
+        list(core.transfer.import_(admin, [header, '{"policy": {"active_days": -3}}']))
 
 
 def test_two_who_change_the_policy_at_once_do_not_overwrite_each_other(core: Core, admin: Principal) -> None:

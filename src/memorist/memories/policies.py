@@ -185,6 +185,12 @@ class Policies:
         return done
 
 
+def adopt(tx: Writer, principal: Principal, policy: Policy, now: datetime) -> None:
+    """Set the policy of the place that rows come from where the tenant has set none, inside a transaction."""
+    if tx.policies.get() is None:
+        _set(PolicyRevision(_NEVER_SET + 1, policy, principal.source, now, actor_of(principal)), tx)
+
+
 def ask_for_deadlines(tx: Writer) -> None:
     """Have the sweeper give every row the deadlines of the policy in force, inside a transaction that brings rows of
     another place, whose deadlines were another policy's.

@@ -68,7 +68,7 @@ def _named_by(line: Line) -> set[str]:
 
 
 def _users_of(batch: Sequence[Line]) -> set[str]:
-    owners = {(line.memory or line.document).owner.user for line in batch}
+    owners = {line.owner.user for line in batch if line.owner is not None}
     actors = {event.actor for line in batch for event in line.events}
     return {user for user in owners | actors if user is not None}
 

@@ -16,6 +16,7 @@ from memorist.memories import policies, writing
 from memorist.memories.entries import note_reading
 from memorist.memories.fields import SECRETS
 from memorist.memories.hashes import with_own_hashes
+from memorist.memories.policy import Policy
 from memorist.memories.records import event_from_record, event_to_record, memory_from_record, memory_to_record
 from memorist.memories.rows import clash_key, existing_like
 from memorist.memories.values import Kind, Memory, Retention, Status
@@ -75,11 +76,16 @@ class Transfer:
         yield from self._lines(principal, self._store.read(principal.tenant, work))
 
     def export(self, principal: Principal, chosen: Chosen = EVERYTHING) -> Iterator[str]:
-        """Lines of JSON: a header, then each visible memory of any status with its events, in id order.
+        """Lines of JSON: a header, then each visible memory of any status with its events, in id order. Where it is the
+        whole tenant, the policy that it has set goes before them.
 
         Importing them into an empty tenant and exporting again gives the same lines.
         """
         yield json.dumps({"format": FORMAT, "version": VERSION})
+        if chosen == EVERYTHING and _looks_after_all(principal):
+            policy = self._store.read(principal.tenant, lambda tx: tx.policies.get(), snapshot=False)
+            if policy is not None:
+                yield json.dumps({"policy": policies.policy_to_record(policy.policy)})
         slices = access.exported_slices(principal)
         after = ""
         while batch := self._store.read(principal.tenant, partial(_read_batch, slices, after)):
@@ -126,8 +132,7 @@ class Transfer:
         report = ImportReport()
         batch: list[Line] = []
         for line in self._parse(principal, lines):
-            owner = line.document.owner if line.memory is None else line.memory.owner
-            if not owner.has_name and not access.allows(principal, access.Action.SHARE):
+            if line.owner is not None and not line.owner.has_name and not access.allows(principal, access.Action.SHARE):
                 report.shared += 1
                 continue
             batch.append(line)
@@ -155,13 +160,15 @@ class Transfer:
 
     def _parse_line(self, principal: Principal, line: str) -> Line:
         record = _json_object(line)
+        if isinstance(record.get("policy"), dict):
+            return Line(policy=policies.changed(Policy(), record["policy"]))
         if isinstance(record.get("document"), dict):
             document = document_from_record(record["document"])
             if document.owner != Owner():
                 access.require_writable(principal, document.owner)
-            return Line(None, [], None, self._document_without_secrets(document))
+            return Line(document=self._document_without_secrets(document))
         if not isinstance(record.get("memory"), dict) or not isinstance(record.get("events"), list):
-            raise InvalidField("A line holds a `memory` and its `events`, or a `document`.")
+            raise InvalidField("A line holds a `memory` and its `events`, a `document`, or a `policy`.")
         memory = memory_from_record(record["memory"], principal.tenant)
         if memory.owner.has_name:
             access.require_writable(principal, memory.owner)
@@ -173,7 +180,7 @@ class Transfer:
         payload = record.get("tool_output")
         if payload is not None:
             validation.text("tool_output", payload, longest=MAX_TOOL_OUTPUT, empty=True)
-        return self._without_secrets(principal, Line(memory, events, payload, None))
+        return self._without_secrets(principal, Line(memory, events, payload))
 
     def _without_secrets(self, principal: Principal, line: Line) -> Line:
         """An export may come from where nothing was redacted. What is taken out is told by an event."""
@@ -191,7 +198,7 @@ class Transfer:
             events.append(Event(memory.id, "redacted", principal.source, self._clock.now(), principal.user, told))
         if changed:
             memory = with_own_hashes(replace(memory, **changed))
-        return Line(memory, events, None if payload is None else payload.text, None)
+        return Line(memory, events, None if payload is None else payload.text)
 
     def _document_without_secrets(self, document: Document) -> Document:
         self._redaction.refuse("id", document.id)
@@ -226,6 +233,9 @@ class Transfer:
         memories = [line for line in batch if line.memory is not None]
 
         def work(tx: Writer) -> tuple[list[Memory], int, int, int]:
+            for line in batch if _looks_after_all(principal) else ():
+                if line.policy is not None:
+                    policies.adopt(tx, principal, line.policy, self._clock.now())
             there = {memory.id for memory in tx.memories.get_many([line.memory.id for line in memories])}
             gone = Gone.of(tx, batch)
             known = refused = documents = 0
@@ -258,6 +268,11 @@ class Transfer:
         report.erased += refused + documents
         report.conflicting += len(memories) - len(imported) - known - refused
         self._index(principal.tenant, imported)
+
+
+def _looks_after_all(principal: Principal) -> bool:
+    """Whether the whole tenant is the caller's to move."""
+    return access.allows(principal, access.Action.ADMINISTER) and principal.user is None and principal.agent is None
 
 
 def _read_documents(part: OwnerFilter, after: Document | None, tx: Reader) -> list[Document]:

@@ -1,11 +1,13 @@
 """What export and import are told."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from memorist.memories.policy import Policy
 from memorist.memories.values import Kind
-from memorist.platform.values import Event
+from memorist.platform.values import Event, Owner
 
 IMPORTING = "import"
 """The kind of the jobs that store a file."""
@@ -29,9 +31,16 @@ EVERYTHING = Chosen()
 
 
 class Line(NamedTuple):
-    """What one line of an export holds: a memory with its history and payload, or a document."""
+    """What one line of an export holds: a memory with its history and payload, a document, or the policy."""
 
-    memory: Any
-    events: list[Event]
-    payload: str | None
-    document: Any
+    memory: Any = None
+    events: Sequence[Event] = ()
+    payload: str | None = None
+    document: Any = None
+    policy: Policy | None = None
+
+    @property
+    def owner(self) -> Owner | None:
+        """Whose it is; None of what is no memory and no document."""
+        holder = self.document if self.memory is None else self.memory
+        return None if holder is None else holder.owner
