@@ -505,7 +505,7 @@ class Core:
     def transfer(self) -> "Transfer":
         from memorist.transfer.service import Transfer
 
-        return Transfer(self.store, self.clock, self.redaction, self._index)
+        return Transfer(self.store, self.clock, self.redaction, self.memories.rows, self._index)
 
     @_made_once
     def imports(self) -> "Imports":

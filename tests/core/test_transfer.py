@@ -136,6 +136,34 @@ def test_memory_whose_name_or_text_is_taken_is_counted_as_conflicting(
     assert {memory.content for memory in core.memories.list(there).items} == {"mine", "the same", "free"}
 
 
+def test_document_comes_in_its_latest_version_as_a_whole(core: Core, ada: Principal, elsewhere: Principal) -> None:
+    there = replace(ada, tenant=elsewhere.tenant)
+    upload = partial(core.ingestion.add_document, ada, title="cv", document_id="cv", shared=False)
+    upload(content="born and went to school")
+    older = export(core, ada)
+    upload(content="found work")
+    newer = export(core, ada)
+    import_all(core, there, older)
+    assert import_all(core, there, newer).imported == 1
+    assert core.ingestion.get_document(there, "cv").content == "found work"
+    assert [one.content for one in core.memories.list(there).items] == ["found work"]
+    (event,) = [one for one in core.memories.events(there, retired(core, there)) if one.event_type == "replaced"]
+    assert event.payload["to"] == Status.SOFT_DELETED
+    # Nothing of the older one comes back: also where its chunks are gone.
+    core.erasure.reset(there)
+    import_all(core, there, [one for one in newer if "born" not in one])
+    *_, told = core.transfer.preview(there, older)
+    assert (told.conflicting, told.imported) == (1, 0)
+    assert import_all(core, there, older) == ImportReport(conflicting=1)
+    assert core.ingestion.get_document(there, "cv").content == "found work"
+    assert [one.content for one in core.memories.list(there).items] == ["found work"]
+
+
+def retired(core: Core, principal: Principal) -> str:
+    (memory,) = core.memories.list(principal, status=Status.SOFT_DELETED).items
+    return memory.id
+
+
 def test_export_holds_what_the_caller_sees_and_nothing_else(
     core: Core, ada: Principal, bob: Principal, admin: Principal, remember: Remember
 ) -> None:

@@ -18,7 +18,7 @@ from memorist.memories.fields import SECRETS
 from memorist.memories.hashes import with_own_hashes
 from memorist.memories.policy import Policy
 from memorist.memories.records import event_from_record, event_to_record, memory_from_record, memory_to_record
-from memorist.memories.rows import clash_key, existing_like
+from memorist.memories.rows import MemoryRows, clash_key, existing_like
 from memorist.memories.values import Kind, Memory, Retention, Status
 from memorist.platform import access, validation
 from memorist.platform.redaction import Redaction, counted
@@ -55,10 +55,16 @@ def chosen(kinds: Iterable[str] | None = None, since: datetime | None = None, un
 
 class Transfer:
     def __init__(
-        self, store: Store, clock: Clock, redaction: Redaction, index: Callable[[str, list[Memory]], None]
+        self,
+        store: Store,
+        clock: Clock,
+        redaction: Redaction,
+        rows: MemoryRows,
+        index: Callable[[str, list[Memory]], None],
     ) -> None:
         """`index` is told what was imported, once that is durable."""
         self._store = store
+        self._rows = rows
         self._clock = clock
         self._redaction = redaction
         self._index = index
@@ -114,8 +120,9 @@ class Transfer:
         """Write what an export holds, batch by batch, yielding the report so far after each.
 
         A memory whose id exists is left alone, so that an import can be repeated. One whose name or text belongs to
-        another active memory is counted as conflicting, one that the whole tenant shares, where the caller may not
-        write those, as shared, and one that was erased here, and so is not written again, as erased.
+        another active memory, or whose document is here in a later version, is counted as conflicting, one that the
+        whole tenant shares, where the caller may not write those, as shared, and one that was erased here, and so is
+        not written again, as erased.
         Raises InvalidField or Forbidden with the line's number; batches before it are stored.
         """
         yield from self._go_through(principal, lines, self._write)
@@ -220,7 +227,7 @@ class Transfer:
                     report.erased += 1
                 elif one.id in there or one.id in seen:
                     report.already_there += 1
-                elif one.status is Status.ACTIVE and clash_key(one) and existing_like(tx, one) is not None:
+                elif _is_outdated(tx, one) or _is_taken(tx, one):
                     report.conflicting += 1
                 else:
                     report.imported += 1
@@ -245,7 +252,7 @@ class Transfer:
                     refused += 1
                 elif line.memory.id in there:
                     known += 1
-                elif writing.insert(tx, (kept := gone.cut(line)).memory):
+                elif not _is_outdated(tx, line.memory) and writing.insert(tx, (kept := gone.cut(line)).memory):
                     tx.events.append(kept.events)
                     if line.payload is not None:
                         tx.tool_outputs.insert(line.memory.id, line.payload)
@@ -256,8 +263,8 @@ class Transfer:
                     continue
                 if gone.has_document(line.document):
                     documents += 1
-                elif tx.documents.get(line.document.owner, line.document.id) is None:
-                    tx.documents.put(line.document)
+                else:
+                    self._put_document(tx, principal, line.document)
             if any(memory.retention is Retention.POLICY for memory in imported):
                 policies.ask_for_deadlines(tx)
             return imported, known, refused, documents
@@ -268,6 +275,29 @@ class Transfer:
         report.erased += refused + documents
         report.conflicting += len(memories) - len(imported) - known - refused
         self._index(principal.tenant, imported)
+
+    def _put_document(self, tx: Writer, principal: Principal, document: Document) -> None:
+        """Write a document unless it is here as new or newer; of an older one the chunks go, as when it is uploaded."""
+        here = tx.documents.get(document.owner, document.id)
+        if here is not None and here.updated_at >= document.updated_at:
+            return
+        # Those of a version are written after it.
+        old = [chunk for chunk in tx.documents.chunks_of(document) if chunk.created_at < document.updated_at]
+        self._rows.retire(tx, principal, old, "replaced")
+        tx.documents.put(document)
+
+
+def _is_taken(tx: Reader, memory: Memory) -> bool:
+    """Whether its name or text belongs to another active memory."""
+    return memory.status is Status.ACTIVE and bool(clash_key(memory)) and existing_like(tx, memory) is not None
+
+
+def _is_outdated(tx: Reader, memory: Memory) -> bool:
+    """Whether it is a chunk of a document that is here in a later version."""
+    if memory.kind is not Kind.DOCUMENT_CHUNK or memory.status is not Status.ACTIVE or memory.source_ref is None:
+        return False
+    document = tx.documents.get(memory.owner, memory.source_ref)
+    return document is not None and memory.created_at < document.updated_at
 
 
 def _looks_after_all(principal: Principal) -> bool:
