@@ -181,7 +181,7 @@ CASES: dict[str, Case] = {
     "extract": lambda run: run(
         "extract", written(run, "talk.txt", "User: I decided to use PostgreSQL.\nAssistant: Noted."), "--json"
     ),
-    "export": lambda run: [named(run), run("export"), run("export", str(run.folder / "out"), "--json"),
+    "export": lambda run: [named(run), run("export"), run("export", str(run.folder / "out"), "--force", "--json"),
                            run("export", "/does/not/exist")],
     "import": lambda run: [
         run("import", "-", "--json", stdin=(lines := exported(run))), run("import", "-", stdin=lines), run("list"),

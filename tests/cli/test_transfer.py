@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import stat
 from pathlib import Path
 
@@ -101,9 +102,51 @@ def test_an_exported_file_is_private_and_replaced_only_when_complete(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", interrupted)
-    assert cli("export", str(file)).code == 2
+    assert cli("export", str(file), "--force").code == 2
     assert file.read_bytes() == good
     assert list(tmp_path.glob(".export-*")) == []
+
+
+@pytest.mark.parametrize("command", [["export"], ["backup", "create"]], ids=" ".join)
+def test_a_file_that_is_there_is_replaced_by_force_and_the_databases_own_never(
+    cli: Cli, data: Path, tmp_path: Path, command: list[str]
+) -> None:
+    cli.ok("remember", "x")
+    file = tmp_path / "out"
+    file.write_text("mine")
+    refused = cli(*command, str(file))
+    assert (refused.code, file.read_text()) == (5, "mine"), refused
+    cli.ok(*command, str(file), "--force")
+    assert file.read_bytes() != b"mine"
+    link = tmp_path / "link"
+    link.symlink_to(data / "memorist.db")
+    for own in (data / "memorist.db", data / "memorist.db-wal", link):
+        refused = cli(*command, str(own), "--force")
+        assert refused.code == 5
+        assert "belongs to the database itself" in refused.err
+    assert cli.texts() == {"x"}
+
+
+@pytest.mark.parametrize("command", [["export"], ["backup", "create"]], ids=" ".join)
+def test_a_command_that_is_ended_leaves_no_half_of_a_file(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    cli.ok("remember", "x")
+    (folder := tmp_path / "backups").mkdir()
+
+    def ended(*_: object) -> None:
+        assert list(folder.iterdir()) != []
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    monkeypatch.setattr(os, "fsync", ended)
+    try:
+        with pytest.raises(SystemExit) as end:
+            cli(*command, str(folder / "out"))
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert end.value.code == 143
+    assert list(folder.iterdir()) == []
 
 
 def test_memories_and_documents_are_counted_apart(cli: Cli, tmp_path: Path) -> None:
@@ -116,7 +159,7 @@ def test_memories_and_documents_are_counted_apart(cli: Cli, tmp_path: Path) -> N
         cli.ok("ingest", str(tmp_path / name))
     file = tmp_path / "all.jsonl"
     told = cli.ok("export", str(file)).err
-    chunks = cli.json("export", str(file))["memories"]
+    chunks = cli.json("export", str(file), "--force")["memories"]
     assert chunks > 3
     assert f"{chunks} memories and 2 documents exported." in told
     assert cli.ok("export").err == told

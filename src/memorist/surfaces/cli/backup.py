@@ -7,13 +7,13 @@ from typing import Annotated
 import typer
 
 from memorist.bootstrap import create_backup, restore_backup, verify_backup
-from memorist.errors import Conflict
 from memorist.surfaces.cli.answers import answer
 from memorist.surfaces.cli.db import existing_store
 from memorist.surfaces.cli.door import operator_settings
 from memorist.surfaces.cli.erasure import read_lines
 from memorist.surfaces.cli.failures import FAILED_CHECK
 from memorist.surfaces.cli.flags import REFUSED_KEY, STORE, Flags, new_group, with_flags
+from memorist.surfaces.cli.outputs import ended_in_order, require_free
 from memorist.surfaces.cli.terminal import note, print_json, print_table
 
 
@@ -29,9 +29,8 @@ def create(
     """
     settings = operator_settings(flags)
     path = Path(file)
-    if path.exists() and not force:
-        raise Conflict(f"{file} exists. Choose another name, or replace it with --force.")
-    with existing_store(settings):
+    require_free(settings, path, force=force)
+    with existing_store(settings), ended_in_order():
         create_backup(settings, path)
     answer(
         flags,
@@ -56,7 +55,8 @@ def restore(
     """
     settings = operator_settings(flags)
     lines = None if ledger is None else read_lines(ledger)
-    applied = restore_backup(settings, Path(file), ledger=lines, overwrite=force)
+    with ended_in_order():
+        applied = restore_backup(settings, Path(file), ledger=lines, overwrite=force)
     answer(
         flags,
         {"file": file, "erasures_applied": [receipt.id for receipt in applied]},

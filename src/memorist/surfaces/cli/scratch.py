@@ -1,14 +1,10 @@
 """A store to try things in, of which nothing stays: a temporary folder, or a tenant of its own in a given database."""
 
 import secrets
-import signal
-import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from memorist.bootstrap import open_core
 from memorist.core import Core
@@ -17,12 +13,10 @@ from memorist.settings import Settings
 from memorist.settings_sources import load_settings
 from memorist.surfaces.cli.door import operator_settings
 from memorist.surfaces.cli.flags import Flags
+from memorist.surfaces.cli.outputs import ended_in_order
 from memorist.times import Clock
 
 TENANT = "memorist-scratch"
-
-# As a shell reports a program that ended by SIGTERM.
-_TERMINATED = 143
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +59,3 @@ def _erase(core: Core, prefix: str) -> None:
     for user in core.erasure.users(Principal(TENANT, Role.ADMIN)):
         if user.startswith(prefix):
             core.erasure.reset(Principal(TENANT, Role.ADMIN, user))
-
-
-@contextmanager
-def ended_in_order() -> Iterator[None]:
-    """Let a SIGTERM unwind the block, as Ctrl-C does, so that what is temporary goes."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(*_: Any) -> None:
-        sys.exit(_TERMINATED)
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -16,10 +16,11 @@ from memorist.errors import Invalid
 from memorist.importers import Source, recognized
 from memorist.importers.files import export_lines
 from memorist.memories.values import Kind
-from memorist.surfaces.cli.door import Whose
+from memorist.surfaces.cli.door import Whose, settings_of
 from memorist.surfaces.cli.flags import ANYWHERE, IDENTITY, Flags, with_flags
 from memorist.surfaces.cli.import_from import import_from
 from memorist.surfaces.cli.moments import MOMENT, moment
+from memorist.surfaces.cli.outputs import ended_in_order, require_free
 from memorist.surfaces.cli.progress import NoWait, progress_bar, wait_for_vectors
 from memorist.surfaces.cli.speaking import core_here, only_here, speaking
 from memorist.surfaces.cli.terminal import counted, escaped_json, note, print_json
@@ -36,6 +37,7 @@ def export(
     kind: Annotated[list[Kind] | None, typer.Option(help="Only this kind; repeatable.")] = None,
     since: Annotated[str | None, typer.Option(metavar=MOMENT, help="Only what was stored from then on.")] = None,
     until: Annotated[str | None, typer.Option(metavar=MOMENT, help="Only what was stored before then.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
     """Write memories of every status and their history as lines of JSON: of the whole tenant, or of --user.
 
@@ -44,7 +46,10 @@ def export(
     """
     counts: Counter[str] = Counter()
     asked = {"since": moment("since", since), "until": moment("until", until)}
-    with speaking(flags, Whose.BACKUP, reads=True) as memory:
+    if file != _STREAM:
+        # A pipe or a device is written to, never replaced.
+        require_free(settings_of(flags), Path(file), force=force or not Path(file).is_file())
+    with ended_in_order(), speaking(flags, Whose.BACKUP, reads=True) as memory:
         lines = _counting(memory.export(kinds=kind or None, **asked), counts)
         if file == _STREAM:
             # Pipes and files get the very bytes; on a terminal no text may act as a command to it.
@@ -137,7 +142,6 @@ def _write_file(path: Path, lines: Iterable[str]) -> None:
     try:
         target = path.resolve()
         if target.exists() and not target.is_file():
-            # A pipe or a device is written to, never replaced.
             with target.open("w", encoding="utf-8") as device:
                 device.writelines(f"{line}\n" for line in lines)
             return
