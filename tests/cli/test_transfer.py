@@ -215,3 +215,20 @@ def test_conflicts_are_counted_and_told(cli: Cli) -> None:
     result = cli.ok("import", "-", "--json", stdin=export)
     assert result.json["conflicting"] == 1
     assert "not imported" in result.err
+
+
+def test_an_export_with_a_mark_before_it_is_read(cli: Cli) -> None:
+    cli.ok("remember", "one")
+    export = cli.ok("export").out.encode()
+    cli.ok("reset", "--yes")
+    assert cli.ok("import", "-", "--json", stdin=b"\xef\xbb\xbf" + export).json["imported"] == 1
+
+
+def test_rows_from_the_beginning_of_time_are_listed_west_of_greenwich(cli: Cli) -> None:
+    made = cli.json("remember", "one")["created_at"]
+    export = cli.ok("export").out.replace(made, "0001-01-01T00:00:00.000000Z").encode()
+    cli.ok("reset", "--yes")
+    cli.ok("import", "-", stdin=export)
+    listed = execute("list", environment={"TZ": "XYZ+5"})
+    assert listed.code == 0, listed.err
+    assert "1-01-01 00:00" in listed.out

@@ -262,6 +262,7 @@ BAD_FIELDS = [
     {"events": [{"event_type": "created", "source": "x", "payload": {}, "created_at": "never"}]},
     {"events": [{"event_type": "created", "source": "x", "payload": [], "created_at": "2026-01-01T00:00:00Z"}]},
     {"events": [{"event_type": "created", "source": "x", "payload": {}, "created_at": "0001-01-01T00:00:00+01:00"}]},
+    {"events": [{"event_type": "created", "source": "x", "payload": {}, "created_at": "9999-12-31T23:59:59Z"}]},
     {"events": [{"event_type": "BAD", "source": "x", "payload": {}, "created_at": "2026-01-01T00:00:00Z"}]},
     {"events": [{"event_type": "x", "source": 1, "payload": {}, "created_at": "2026-01-01T00:00:00Z"}]},
 ]

@@ -63,7 +63,8 @@ def export_lines(source: BinaryIO, advance: Callable[[int], None] = lambda _: No
             raise InvalidField(f"Line {number} is longer than {_LONGEST_LINE} bytes.", field="file")
         advance(len(raw))
         try:
-            yield raw.decode()
+            # Some editors put a mark before the first line.
+            yield raw.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
             raise InvalidField(f"Line {number} is not valid UTF-8.", field="file") from error
     if number == 0:

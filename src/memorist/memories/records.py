@@ -79,7 +79,7 @@ def event_to_record(event: Event) -> dict[str, Any]:
 def event_from_record(record: Mapping[str, Any], memory_id: str) -> Event:
     """Raises InvalidField where the record is not what `event_to_record` writes."""
     try:
-        created_at = from_iso(record["created_at"])
+        created_at = bounded(from_iso(record["created_at"]))
         event_type = validation.slug("event_type", record["event_type"])
         source = validation.text("source", record["source"], longest=validation.MAX_LINE, one_line=True)
         payload = validation.payload(record["payload"])

@@ -75,7 +75,12 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 
 def minute(moment: datetime) -> str:
     """A moment as tables have it, in the time of this machine."""
-    return moment.astimezone().strftime("%Y-%m-%d %H:%M")
+    try:
+        local = moment.astimezone()
+    except (OverflowError, ValueError):
+        # At the ends of time: the hour that it is here would lie beyond.
+        local = moment
+    return local.strftime("%Y-%m-%d %H:%M")
 
 
 def print_table(
