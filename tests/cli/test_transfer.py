@@ -232,3 +232,10 @@ def test_rows_from_the_beginning_of_time_are_listed_west_of_greenwich(cli: Cli) 
     listed = execute("list", environment={"TZ": "XYZ+5"})
     assert listed.code == 0, listed.err
     assert "1-01-01 00:00" in listed.out
+
+
+def test_no_database_is_made_for_what_is_no_export(cli: Cli, tmp_path: Path) -> None:
+    refused = cli("import", "-", "--json", "--data", str(tmp_path / "new"), stdin=b"nonsense\n")
+    assert refused.code == 2
+    assert json.loads(refused.err)["error"]["code"]
+    assert not (tmp_path / "new").exists()

@@ -154,7 +154,7 @@ class Transfer:
         number = 0
         for number, line in enumerate(lines, start=1):
             if number == 1:
-                _check_header(line)
+                check_header(line)
             elif line.strip():
                 try:
                     yield self._parse_line(principal, line)
@@ -163,7 +163,7 @@ class Transfer:
                 except Forbidden as error:
                     raise Forbidden(f"Line {number}: {error.message}") from error
         if number == 0:
-            _check_header("{}")
+            check_header("{}")
 
     def _parse_line(self, principal: Principal, line: str) -> Line:
         record = _json_object(line)
@@ -328,7 +328,8 @@ def _with_trails(tx: Reader, batch: Sequence[Memory]) -> list[_Exported]:
     ]
 
 
-def _check_header(line: str) -> None:
+def check_header(line: str) -> None:
+    """Raises InvalidField or InvalidJson where it is not the first line of an export."""
     header = _json_object(line)
     if header.get("format") != FORMAT or header.get("version") != VERSION:
         raise InvalidField(f"This is no Memorist export: the first line must be {FORMAT}, version {VERSION}.")

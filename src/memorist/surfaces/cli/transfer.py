@@ -5,8 +5,9 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, BinaryIO
 
@@ -24,7 +25,7 @@ from memorist.surfaces.cli.outputs import ended_in_order, require_free
 from memorist.surfaces.cli.progress import NoWait, progress_bar, wait_for_vectors
 from memorist.surfaces.cli.speaking import core_here, only_here, speaking
 from memorist.surfaces.cli.terminal import counted, escaped_json, note, print_json
-from memorist.transfer.service import ImportReport
+from memorist.transfer.service import ImportReport, check_header
 from memorist.verbs import Verbs
 
 _STREAM = "-"
@@ -92,24 +93,28 @@ def import_(
         return
     if dry_run:
         raise Invalid("--dry-run is for the exports of other programs, and this is one of Memorist.", field="dry_run")
-    with _binary_input(file) as stream, speaking(flags, Whose.BACKUP) as memory:
-        report = _import(memory, stream)
+    with _binary_input(file) as stream, ExitStack() as opened:
+        with _progress(stream) as advance:
+            lines = export_lines(stream, advance)
+            header = next(lines)
+            # Where it is no export, no database is made for it.
+            check_header(header)
+            memory = opened.enter_context(speaking(flags, Whose.BACKUP))
+            report = _import(memory, chain([header], lines))
         if report.imported and not no_wait:
             core = core_here(memory)
             memory.wait_until_indexed() if core is None else wait_for_vectors(core, memory.principal.tenant)
     _print_report(report, as_json=flags.as_json)
 
 
-def _import(memory: Verbs, source: BinaryIO) -> ImportReport:
+def _import(memory: Verbs, lines: Iterable[str]) -> ImportReport:
     report = ImportReport()
     try:
-        with _progress(source) as advance:
-            lines = export_lines(source, advance)
-            if core_here(memory) is None:
-                return memory.import_(lines)
-            me = only_here(memory, "this")
-            for report in me.core.transfer.import_(me.writing(), lines):  # noqa: B007
-                pass
+        if core_here(memory) is None:
+            return memory.import_(lines)
+        me = only_here(memory, "this")
+        for report in me.core.transfer.import_(me.writing(), lines):  # noqa: B007
+            pass
     except BaseException:
         if report.imported:
             note(f"{counted(report.imported, 'memory was', 'memories were')} imported before this.")
