@@ -14,7 +14,7 @@ from memorist.memories.values import QUOTES, Memory
 from memorist.platform.erased_names import DOCUMENT, MEMORY, USER, hexadecimal, ids_named_in, memory_id_of, subject_of
 from memorist.platform.values import Event
 from memorist.ports import Reader
-from memorist.transfer.values import Line
+from memorist.transfer.values import ExportLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Gone:
     """By when what these users had is gone; what they wrote since is not."""
 
     @classmethod
-    def of(cls, tx: Reader, batch: Sequence[Line]) -> "Gone":
+    def of(cls, tx: Reader, batch: Sequence[ExportLine]) -> "Gone":
         named = sorted({hexadecimal(one) for line in batch for one in _named_by(line)})
         documents = tx.ledger.of_kind(DOCUMENT) if any(line.document is not None for line in batch) else []
         purges = tx.ledger.of_kind(USER)
@@ -47,7 +47,7 @@ class Gone:
     def _is_purged(self, user: str | None, at: datetime) -> bool:
         return user is not None and user in self.users and at <= self.users[user]
 
-    def cut(self, line: Line) -> Line:
+    def cut(self, line: ExportLine) -> ExportLine:
         """The line of a memory in which nothing names what is gone, as an erasure leaves it."""
         return line._replace(
             memory=naming.detached(line.memory, self.memories), events=[self._cut_event(one) for one in line.events]
@@ -58,7 +58,7 @@ class Gone:
         return replace(event, actor=actor, payload=naming.untold(event.payload, self.memories))
 
 
-def _named_by(line: Line) -> set[str]:
+def _named_by(line: ExportLine) -> set[str]:
     if line.memory is None:
         return set()
     named = {line.memory.id} | naming.sources_of(line.memory)
@@ -67,7 +67,7 @@ def _named_by(line: Line) -> set[str]:
     return named.union(*(ids_named_in(json.dumps(event.payload)) for event in line.events))
 
 
-def _users_of(batch: Sequence[Line]) -> set[str]:
+def _users_of(batch: Sequence[ExportLine]) -> set[str]:
     owners = {line.owner.user for line in batch if line.owner is not None}
     actors = {event.actor for line in batch for event in line.events}
     return {user for user in owners | actors if user is not None}

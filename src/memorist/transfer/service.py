@@ -27,7 +27,7 @@ from memorist.platform.values import Event, Owner, OwnerFilter, Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock
 from memorist.transfer.erased import Gone
-from memorist.transfer.values import EVERYTHING, Chosen, Line
+from memorist.transfer.values import EVERYTHING, Chosen, ExportLine
 
 FORMAT = "memorist-export"
 VERSION = 1
@@ -133,11 +133,14 @@ class Transfer:
         yield from self._go_through(principal, lines, partial(self._compare, seen))
 
     def _go_through(
-        self, principal: Principal, lines: Iterable[str], take: Callable[[Principal, list[Line], ImportReport], None]
+        self,
+        principal: Principal,
+        lines: Iterable[str],
+        take: Callable[[Principal, list[ExportLine], ImportReport], None],
     ) -> Iterator[ImportReport]:
         access.require(principal, access.Action.WRITE)
         report = ImportReport()
-        batch: list[Line] = []
+        batch: list[ExportLine] = []
         for line in self._parse(principal, lines):
             if line.owner is not None and not line.owner.has_name and not access.allows(principal, access.Action.SHARE):
                 report.shared += 1
@@ -150,7 +153,7 @@ class Transfer:
         take(principal, batch, report)
         yield report
 
-    def _parse(self, principal: Principal, lines: Iterable[str]) -> Iterator[Line]:
+    def _parse(self, principal: Principal, lines: Iterable[str]) -> Iterator[ExportLine]:
         number = 0
         for number, line in enumerate(lines, start=1):
             if number == 1:
@@ -165,15 +168,15 @@ class Transfer:
         if number == 0:
             check_header("{}")
 
-    def _parse_line(self, principal: Principal, line: str) -> Line:
+    def _parse_line(self, principal: Principal, line: str) -> ExportLine:
         record = _json_object(line)
         if isinstance(record.get("policy"), dict):
-            return Line(policy=policies.changed(Policy(), record["policy"]))
+            return ExportLine(policy=policies.changed(Policy(), record["policy"]))
         if isinstance(record.get("document"), dict):
             document = document_from_record(record["document"])
             if document.owner != Owner():
                 access.require_writable(principal, document.owner)
-            return Line(document=self._document_without_secrets(document))
+            return ExportLine(document=self._document_without_secrets(document))
         if not isinstance(record.get("memory"), dict) or not isinstance(record.get("events"), list):
             raise InvalidField("A line holds a `memory` and its `events`, a `document`, or a `policy`.")
         memory = memory_from_record(record["memory"], principal.tenant)
@@ -187,9 +190,9 @@ class Transfer:
         payload = record.get("tool_output")
         if payload is not None:
             validation.text("tool_output", payload, longest=MAX_TOOL_OUTPUT, empty=True)
-        return self._without_secrets(principal, Line(memory, events, payload))
+        return self._without_secrets(principal, ExportLine(memory, events, payload))
 
-    def _without_secrets(self, principal: Principal, line: Line) -> Line:
+    def _without_secrets(self, principal: Principal, line: ExportLine) -> ExportLine:
         """An export may come from where nothing was redacted. What is taken out is told by an event."""
         memory: Memory = line.memory
         values = {name: getattr(memory, name) for name in SECRETS}
@@ -205,7 +208,7 @@ class Transfer:
             events.append(Event(memory.id, "redacted", principal.source, self._clock.now(), principal.user, told))
         if changed:
             memory = with_own_hashes(replace(memory, **changed))
-        return Line(memory, events, None if payload is None else payload.text)
+        return ExportLine(memory, events, None if payload is None else payload.text)
 
     def _document_without_secrets(self, document: Document) -> Document:
         self._redaction.refuse("id", document.id)
@@ -215,7 +218,7 @@ class Transfer:
         validation.text("content", content, longest=validation.MAX_DOCUMENT)
         return replace(document, title=title, content=content)
 
-    def _compare(self, seen: set[str], principal: Principal, batch: Sequence[Line], report: ImportReport) -> None:
+    def _compare(self, seen: set[str], principal: Principal, batch: Sequence[ExportLine], report: ImportReport) -> None:
         memories: list[Memory] = [line.memory for line in batch if line.memory is not None]
         documents: list[Document] = [line.document for line in batch if line.document is not None]
 
@@ -236,7 +239,7 @@ class Transfer:
 
         self._store.read(principal.tenant, work)
 
-    def _write(self, principal: Principal, batch: Sequence[Line], report: ImportReport) -> None:
+    def _write(self, principal: Principal, batch: Sequence[ExportLine], report: ImportReport) -> None:
         memories = [line for line in batch if line.memory is not None]
 
         def work(tx: Writer) -> tuple[list[Memory], int, int, int]:

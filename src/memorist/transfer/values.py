@@ -30,7 +30,7 @@ class Chosen:
 EVERYTHING = Chosen()
 
 
-class Line(NamedTuple):
+class ExportLine(NamedTuple):
     """What one line of an export holds: a memory with its history and payload, a document, or the policy."""
 
     memory: Any = None
