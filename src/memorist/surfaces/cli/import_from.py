@@ -17,8 +17,8 @@ from memorist.memories.service import Memories
 from memorist.platform.values import Principal, Role
 from memorist.surfaces.cli.door import Door, opened, settings_of
 from memorist.surfaces.cli.flags import Flags
-from memorist.surfaces.cli.progress import progress_bar, wait_for_vectors
 from memorist.surfaces.cli.outputs import ended_in_order
+from memorist.surfaces.cli.progress import progress_bar, wait_for_vectors
 from memorist.surfaces.cli.scratch import scratch
 from memorist.surfaces.cli.terminal import counted, note, print_json
 
