@@ -1,16 +1,21 @@
 """Which plans PostgreSQL keeps for us, of whom, and that nobody sees more by them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 
 import pytest
+from psycopg_pool import ConnectionPool
 
 from memorist.bootstrap import open_core, open_store
+from memorist.core import Core
+from memorist.errors import NotFound
+from memorist.ids import new_id
+from memorist.ingestion.service import Message
 from memorist.memories import writing
 from memorist.memories.values import Draft, Kind, Memory
 from memorist.platform.values import Principal, Role
-from memorist.ports import Writer
+from memorist.ports import Reader, Writer
 from memorist.recall.values import Question
 from memorist.store import postgres_connections
 from memorist.store.drivers import Connection
@@ -263,3 +268,73 @@ def test_list_arrives_as_it_was_given(one_connection: SqlStore, texts: list[str]
     for snapshot in (True, False):
         rows = one_connection.driver.read("*", lambda connection: connection.rows(listing, given), snapshot=snapshot)
         assert [row[0] for row in rows] == texts
+
+
+def _pool(store: object) -> ConnectionPool[PooledConnection]:
+    assert isinstance(store, SqlStore)
+    assert isinstance(store.driver, PostgresDriver)
+    return store.driver._pool
+
+
+def _say(core: Core, whose: Principal, count: int) -> None:
+    for number in range(count):
+        core.ingestion.add_messages(whose, "tea", [Message("user", f"Teapot {number} is blue.")])
+
+
+def _refused_write(core: Core, whose: Principal) -> None:
+    core.memories.forget(whose, new_id("mem"))
+
+
+def _refused_read(core: Core, whose: Principal) -> None:
+    def work(tx: Reader) -> None:
+        assert tx.memories.get(new_id("mem")) is None
+        raise NotFound
+
+    core.store.read(whose.tenant, work)
+
+
+@with_partitions
+@pytest.mark.parametrize("refused", [_refused_write, _refused_read])
+def test_plans_are_made_again_after_something_was_refused(
+    refused: Callable[[Core, Principal], None], postgres_url: str
+) -> None:
+    core = open_core(bare(postgres_url, pool_size=1), background=False)
+    try:
+        core.identity.create_tenant(tenant := new_tenant())
+        ada = Principal(tenant, Role.USER, "ada")
+        _say(core, ada, 12)
+        with pytest.raises(NotFound):
+            refused(core, ada)
+        _say(core, ada, 12)
+        with _pool(core.store).connection() as connection:
+            assert connection.keeps_plans
+            assert connection.plans.are_kept()
+    finally:
+        core.close()
+
+
+@with_partitions
+def test_write_whose_plan_the_server_lost_is_done_again(postgres_url: str) -> None:
+    core = open_core(bare(postgres_url, pool_size=1), background=False)
+    try:
+        core.identity.create_tenant(tenant := new_tenant())
+        ada = Principal(tenant, Role.USER, "ada")
+        _say(core, ada, 12)
+        with _pool(core.store).connection() as connection:
+            connection.execute("DEALLOCATE ALL", prepare=False)
+        _say(core, ada, 1)
+    finally:
+        core.close()
+
+
+@with_partitions
+def test_plan_that_is_one_too_many_may_be_lost_already(
+    one_connection: SqlStore, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres_connections, "_MOST_PLANS", 1)
+    for _ in range(7):
+        alone(one_connection, tenant)
+    with _pool(one_connection).connection() as connection:
+        connection.execute("DEALLOCATE ALL", prepare=False)
+    other = new_tenant()
+    assert [len(alone(one_connection, other)) for _ in range(7)][-1] <= 1

@@ -20,6 +20,7 @@ try:
 
     from memorist.store.postgres_connections import (
         BY_INDEX,
+        LOST,
         AloneConnection,
         PartitionConnection,
         PipelinedConnection,
@@ -86,7 +87,7 @@ _BEYOND_REACH = (
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 # Work is repeatable by contract, so that a transaction the server gave up on is simply run again.
-_RETRYABLE = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
+_RETRYABLE = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure, *LOST)
 _ATTEMPTS = 4
 
 _PAUSE_S = 0.02
@@ -180,7 +181,7 @@ class PostgresDriver:
                 connection.execute("COMMIT")
             except BaseException:
                 if not connection.closed:
-                    connection.execute("ROLLBACK")
+                    connection.roll_back()
                 raise
             return result
 

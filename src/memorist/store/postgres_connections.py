@@ -43,7 +43,7 @@ _TOGETHER = (64, 16, 4, 1)
 """So many rows go into one statement. Few sizes, so that each is soon prepared."""
 
 # It was prepared on another connection of a proxy's, or dropped.
-_LOST = (psycopg.errors.InvalidSqlStatementName, psycopg.errors.DuplicatePreparedStatement)
+LOST = (psycopg.errors.InvalidSqlStatementName, psycopg.errors.DuplicatePreparedStatement)
 
 
 class PooledConnection(psycopg.Connection[Any]):
@@ -74,6 +74,17 @@ class PooledConnection(psycopg.Connection[Any]):
             for command in commands:
                 self.execute(command, prepare=False)
 
+    def roll_back(self) -> None:
+        """Undo what is open. psycopg has the server drop what was prepared then, by us and by itself."""
+        self.execute("ROLLBACK", prepare=False)
+        if self.plans.are_kept():
+            self.forget_plans()
+
+    def forget_plans(self) -> None:
+        """Let the server have none of ours, whatever it had."""
+        self.execute("DEALLOCATE ALL", prepare=False)
+        self.plans.forget()
+
 
 class _Plans:
     """Which statements the server has a plan of for us, and how often others were asked; both by their text."""
@@ -96,6 +107,13 @@ class _Plans:
             self._asked.popitem(last=False)
         return count
 
+    def are_kept(self) -> bool:
+        return bool(self._kept)
+
+    def forget(self) -> None:
+        """Believe none to be there. What was refused stays counted, lest it is tried again."""
+        self._kept.clear()
+
     def keep(self, text: str, executing: str) -> str:
         """Note a plan. Returns the text of one that is too many now, or ''."""
         self._kept[text] = executing
@@ -108,7 +126,7 @@ class PostgresConnection:
 
     __slots__ = ("_connection", "_prepares")
 
-    def __init__(self, connection: psycopg.Connection[Any], *, prepares: bool = True) -> None:
+    def __init__(self, connection: PooledConnection, *, prepares: bool = True) -> None:
         self._connection = connection
         self._prepares = prepares
 
@@ -153,37 +171,35 @@ class PostgresConnection:
 class _PlanningConnection(PostgresConnection):
     """Has the server keep plans, where it can be known which it has."""
 
-    __slots__ = ("_pooled",)
-
-    def __init__(self, connection: PooledConnection) -> None:
-        super().__init__(connection)
-        self._pooled = connection
+    __slots__ = ()
 
     def _kept(self, of_tenant: SqlStatement, statement: SqlStatement) -> str:
         """What executes a statement by a plan that is kept, for its tenant or for all; '' where none is."""
-        if not self._pooled.keeps_plans or (statement.planned_anew and not statement.by_index):
+        if not self._connection.keeps_plans or (statement.planned_anew and not statement.by_index):
             return ""
         found = self._kept_after(_KEPT_AFTER, of_tenant)
         return found or ("" if of_tenant is statement else self._kept_after(_KEPT_FOR_ALL_AFTER, statement))
 
     def _kept_after(self, often: int, statement: SqlStatement) -> str:
-        plans = self._pooled.plans
+        plans = self._connection.plans
         if found := plans.find(statement.sql):
             return found
-        if plans.count(statement.sql) != often or not (executing := self._prepare(statement)):
-            return ""
-        if excess := plans.keep(statement.sql, executing):
-            self._connection.execute(f"DEALLOCATE {_plan_name(excess)}", prepare=False)
-        return executing
+        return self._keep(statement) if plans.count(statement.sql) == often else ""
 
-    def _prepare(self, statement: SqlStatement) -> str:
+    def _keep(self, statement: SqlStatement) -> str:
+        """Have it planned, within a savepoint where a transaction is open: what is refused would end that, too."""
         name = _plan_name(statement.sql)
-        try:
-            self._connection.execute(f"PREPARE {name} AS {_numbered(statement)}", prepare=False)
-        except (psycopg.errors.SyntaxErrorOrAccessRuleViolation, *_LOST):
-            return ""  # Such as one whose parameters have no type of their own.
         places = ", ".join(f"%({one})s" for one in statement.parameters)
-        return f"EXECUTE {name} ({places})" if places else f"EXECUTE {name}"
+        executing = f"EXECUTE {name} ({places})" if places else f"EXECUTE {name}"
+        try:
+            with self._connection.transaction():
+                self._connection.execute(f"PREPARE {name} AS {_numbered(statement)}", prepare=False)
+                if excess := self._connection.plans.keep(statement.sql, executing):
+                    self._connection.execute(f"DEALLOCATE {_plan_name(excess)}", prepare=False)
+        except (psycopg.errors.SyntaxErrorOrAccessRuleViolation, *LOST):
+            self._connection.forget_plans()  # Such as one whose parameters have no type of their own.
+            return ""
+        return executing
 
 
 class PartitionConnection(_PlanningConnection):
@@ -232,8 +248,8 @@ class AloneConnection(_PlanningConnection):
         if kept := self._kept(of_tenant, statement):
             try:
                 return self._answers([BY_INDEX, _BY_KEPT_PLAN, *(writer.mogrify(kept, one) for one in parameters)])
-            except _LOST:
-                self._pooled.keeps_plans = False
+            except LOST:
+                self._connection.keeps_plans = False
         return self._answers([writer.mogrify(of_tenant.sql, one) for one in parameters])
 
     def _answers(self, asked: Sequence[str]) -> list[list[Row]]:
@@ -242,7 +258,7 @@ class AloneConnection(_PlanningConnection):
             return _all_rows(answer)
         except psycopg.Error:
             if not self._connection.closed:
-                self._connection.execute("ROLLBACK")
+                self._connection.roll_back()
             raise
 
 
@@ -272,7 +288,7 @@ class PipelinedConnection(PostgresConnection):
             return [answer.fetchall() for answer in asked]
         except psycopg.Error:
             if not self._connection.closed:
-                self._connection.execute("ROLLBACK")
+                self._connection.roll_back()
             raise
 
 
