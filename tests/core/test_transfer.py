@@ -159,6 +159,48 @@ def test_document_comes_in_its_latest_version_as_a_whole(core: Core, ada: Princi
     assert [one.content for one in core.memories.list(there).items] == ["found work"]
 
 
+def test_export_taken_during_an_upload_leaves_no_document_without_chunks(
+    core: Core, ada: Principal, elsewhere: Principal
+) -> None:
+    upload = partial(core.ingestion.add_document, ada, title="cv", document_id="cv", shared=False)
+    upload(content="born and went to school")
+    older = export(core, ada)
+    upload(content="found work")
+    # The documents are read after the last of the memories.
+    torn = [*older[:-1], export(core, ada)[-1]]
+    empty = replace(ada, tenant=core.identity.create_tenant(new_tenant())[0].id)
+    import_all(core, empty, torn)
+    assert core.ingestion.get_document(empty, "cv").content == "found work"
+    assert export(core, empty) == torn
+    # Where the older version is whole, it stays so until the other one comes with its chunks.
+    there = replace(ada, tenant=elsewhere.tenant)
+    import_all(core, there, older)
+    import_all(core, there, torn)
+    assert export(core, there) == older
+    import_all(core, there, export(core, ada))
+    assert [one.content for one in core.memories.list(there).items] == ["found work"]
+
+
+def test_restored_chunk_of_an_older_version_comes_as_it_is(core: Core, ada: Principal, elsewhere: Principal) -> None:
+    there = replace(ada, tenant=elsewhere.tenant)
+    upload = partial(core.ingestion.add_document, ada, title="cv", document_id="cv", shared=False)
+    upload(content="born")
+    older = export(core, ada)
+    upload(content="went to school")
+    first = retired(core, ada)
+    core.retention.restore(ada, first)
+    lines = export(core, ada)
+    import_all(core, there, lines)
+    assert export(core, there) == lines
+    core.erasure.reset(there)
+    import_all(core, there, older)
+    upload(content="found work")
+    gone = [one.id for one in core.memories.list(ada, status=Status.SOFT_DELETED).items if one.id != first]
+    core.retention.restore(ada, gone[0])
+    import_all(core, there, export(core, ada))
+    assert {one.content for one in core.memories.list(there).items} == {"went to school", "found work"}
+
+
 def retired(core: Core, principal: Principal) -> str:
     (memory,) = core.memories.list(principal, status=Status.SOFT_DELETED).items
     return memory.id

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -125,7 +125,8 @@ class Transfer:
         not written again, as erased.
         Raises InvalidField or Forbidden with the line's number; batches before it are stored.
         """
-        yield from self._go_through(principal, lines, self._write)
+        chunks: set[str] = set()
+        yield from self._go_through(principal, lines, partial(self._write, chunks))
 
     def preview(self, principal: Principal, lines: Iterable[str]) -> Iterator[ImportReport]:
         """What `import_` would report, where nothing is written. Raises as it does."""
@@ -239,7 +240,8 @@ class Transfer:
 
         self._store.read(principal.tenant, work)
 
-    def _write(self, principal: Principal, batch: Sequence[ExportLine], report: ImportReport) -> None:
+    def _write(self, chunks: set[str], principal: Principal, batch: Sequence[ExportLine], report: ImportReport) -> None:
+        """`chunks` are those of documents that this import brought so far."""
         memories = [line for line in batch if line.memory is not None]
 
         def work(tx: Writer) -> tuple[list[Memory], int, int, int]:
@@ -261,32 +263,41 @@ class Transfer:
                         tx.tool_outputs.insert(line.memory.id, line.payload)
                     there.add(line.memory.id)
                     imported.append(kept.memory)
+            brought = chunks | {memory.id for memory in imported}
             for line in batch:
                 if line.document is None:
                     continue
                 if gone.has_document(line.document):
                     documents += 1
                 else:
-                    self._put_document(tx, principal, line.document)
+                    self._put_document(tx, principal, line.document, brought)
             if any(memory.retention is Retention.POLICY for memory in imported):
                 policies.ask_for_deadlines(tx)
             return imported, known, refused, documents
 
         imported, known, refused, documents = self._store.write(principal.tenant, work)
+        chunks.update(memory.id for memory in imported if memory.kind is Kind.DOCUMENT_CHUNK)
         report.imported += len(imported)
         report.already_there += known
         report.erased += refused + documents
         report.conflicting += len(memories) - len(imported) - known - refused
         self._index(principal.tenant, imported)
 
-    def _put_document(self, tx: Writer, principal: Principal, document: Document) -> None:
-        """Write a document unless it is here as new or newer; of an older one the chunks go, as when it is uploaded."""
+    def _put_document(self, tx: Writer, principal: Principal, document: Document, brought: Collection[str]) -> None:
+        """Write a document unless it is here as new or newer; of an older one the chunks go, as when it is uploaded.
+
+        Chunks that the import brought stay as the export has them: an older one may have been restored.
+        """
         here = tx.documents.get(document.owner, document.id)
-        if here is not None and here.updated_at >= document.updated_at:
-            return
-        # Those of a version are written after it.
-        old = [chunk for chunk in tx.documents.chunks_of(document) if chunk.created_at < document.updated_at]
-        self._rows.retire(tx, principal, old, "replaced")
+        if here is not None:
+            # Those of a version are written after it.
+            chunks = tx.documents.chunks_of(document)
+            is_whole = any(chunk.created_at >= document.updated_at for chunk in chunks)
+            # An export that was taken during an upload has a text without its chunks.
+            if here.updated_at >= document.updated_at or not is_whole:
+                return
+            old = [one for one in chunks if one.created_at < document.updated_at and one.id not in brought]
+            self._rows.retire(tx, principal, old, "replaced")
         tx.documents.put(document)
 
 
