@@ -58,6 +58,14 @@ def test_keys_and_policies_are_kinds_of_their_own(audited: Served, whose: str) -
     ]
 
 
+def test_policy_that_comes_with_an_export_is_a_change_of_it(audited: Served, whose: str) -> None:
+    lines = ['{"format": "memorist-export", "version": 1}', '{"policy": {"active_days": 3}}']
+    with audited.client(whose, Role.ADMIN, None) as admin:
+        answers = [admin.post("/v1/records/import", json={"lines": lines}).json() for _ in range(2)]
+    assert [one["policy_set"] for one in answers] == [1, 0]
+    assert told(audited.core, whose)[0] == ("policy", "POST /v1/records/import", "ok")
+
+
 def test_refused_keys_are_counted_where_they_belong(audited: Served, whose: str) -> None:
     core, admin = audited.core, Principal(whose, Role.ADMIN)
     key, secret = core.identity.create_key(admin, Role.USER, user="ada")

@@ -5,12 +5,14 @@ import os
 import re
 import signal
 import stat
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from memorist import Draft, Memorist
 from memorist.importers import files
+from memorist.transfer.service import ImportReport
 from tests.cli.conftest import Cli, execute
 
 
@@ -35,11 +37,12 @@ def test_export_reset_import_export_gives_the_same_bytes(cli: Cli, tmp_path: Pat
     assert execute("reset", "--all", "--yes").out == "453 memories erased.\n"
     assert cli.texts("--all-users") == set()
     imported = execute("import", str(before), "--json")
-    assert imported.json == {"imported": 453, "already_there": 0, "conflicting": 0, "shared": 0, "erased": 0}
+    nothing = asdict(ImportReport())
+    assert imported.json == nothing | {"imported": 453}
     assert execute("export", str(after)).code == 0
     assert after.read_bytes() == before.read_bytes()
     again = execute("import", "-", "--json", stdin=before.read_bytes())
-    assert again.json == {"imported": 0, "already_there": 453, "conflicting": 0, "shared": 0, "erased": 0}
+    assert again.json == nothing | {"already_there": 453}
 
 
 @pytest.mark.usefixtures("filled")

@@ -206,6 +206,20 @@ def retired(core: Core, principal: Principal) -> str:
     return memory.id
 
 
+def test_policy_of_an_export_is_not_set_where_memories_are_already(
+    core: Core, admin: Principal, elsewhere: Principal, remember: Remember
+) -> None:
+    """The next sweep would delete them by it."""
+    core.policies.change(admin, {"active_days": 1})
+    remember(admin, "comes along")
+    lines = export(core, admin)
+    kept = remember(elsewhere, "was here before")
+    core.memories.forget(elsewhere, kept.id)
+    *_, told = core.transfer.preview(elsewhere, lines)
+    assert told == import_all(core, elsewhere, lines) == ImportReport(imported=1, policy_left=1)
+    assert core.policies.get(elsewhere).revision == 0
+
+
 def test_export_holds_what_the_caller_sees_and_nothing_else(
     core: Core, ada: Principal, bob: Principal, admin: Principal, remember: Remember
 ) -> None:

@@ -486,9 +486,11 @@ def test_policy_moves_with_the_rows_of_a_tenant(
     lines = list(core.transfer.export(admin))
     there = replace(admin, tenant=core.identity.create_tenant(new_tenant())[0].id)
     *_, report = core.transfer.preview(there, lines)
-    assert (report.imported, core.policies.get(there).revision) == (1, 0)
-    for _ in core.transfer.import_(there, lines):
-        pass
+    assert (report.imported, report.policy_set, core.policies.get(there).revision) == (1, 1, 0)
+    *_, done = core.transfer.import_(there, lines)
+    assert done == report
+    *_, again = core.transfer.import_(there, lines)
+    assert (again.policy_set, again.policy_left) == (0, 0)
     assert core.policies.get(there).policy == core.policies.get(admin).policy
     core.sweeper.sweep(there.tenant)
     row = core.store.read(there.tenant, lambda tx: tx.memories.get(memory.id))

@@ -34,6 +34,7 @@ _LEFT_OUT = {
     "conflicting": "Its name or text belongs to another memory here.",
     "shared": "Everybody shares it, and only an admin writes those.",
     "erased": "It was erased here, and stays so.",
+    "policy_left": "A retention policy is set by an admin's import alone, where there is none yet and no memory.",
 }
 
 

@@ -185,10 +185,16 @@ class Policies:
         return done
 
 
+def may_adopt(tx: Reader) -> bool:
+    """Whether a policy may come with rows of another place: nobody has set one, and no row here would get its
+    deadlines.
+    """
+    return tx.policies.get() is None and tx.erasure.count_memories(1) == 0
+
+
 def adopt(tx: Writer, principal: Principal, policy: Policy, now: datetime) -> None:
-    """Set the policy of the place that rows come from where the tenant has set none, inside a transaction."""
-    if tx.policies.get() is None:
-        _set(PolicyRevision(_NEVER_SET + 1, policy, principal.source, now, actor_of(principal)), tx)
+    """Set the policy of the place that rows come from, inside a transaction, where it may be."""
+    _set(PolicyRevision(_NEVER_SET + 1, policy, principal.source, now, actor_of(principal)), tx)
 
 
 def ask_for_deadlines(tx: Writer) -> None:

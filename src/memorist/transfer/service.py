@@ -20,7 +20,8 @@ from memorist.memories.policy import Policy
 from memorist.memories.records import event_from_record, event_to_record, memory_from_record, memory_to_record
 from memorist.memories.rows import MemoryRows, clash_key, existing_like
 from memorist.memories.values import Kind, Memory, Retention, Status
-from memorist.platform import access, validation
+from memorist.platform import access, acts, validation
+from memorist.platform.acts import ActKind
 from memorist.platform.redaction import Redaction, counted
 from memorist.platform.validation import MAX_TOOL_OUTPUT
 from memorist.platform.values import Event, Owner, OwnerFilter, Principal
@@ -37,13 +38,15 @@ _DOCUMENTS = 20
 
 @dataclass(slots=True)
 class ImportReport:
-    """What an import did, row by row."""
+    """What an import did, row by row, and whether the policy that came along was set or left."""
 
     imported: int = 0
     already_there: int = 0
     conflicting: int = 0
     shared: int = 0
     erased: int = 0
+    policy_set: int = 0
+    policy_left: int = 0
 
 
 def chosen(kinds: Iterable[str] | None = None, since: datetime | None = None, until: datetime | None = None) -> Chosen:
@@ -122,7 +125,8 @@ class Transfer:
         A memory whose id exists is left alone, so that an import can be repeated. One whose name or text belongs to
         another active memory, or whose document is here in a later version, is counted as conflicting, one that the
         whole tenant shares, where the caller may not write those, as shared, and one that was erased here, and so is
-        not written again, as erased.
+        not written again, as erased. The policy is set where an admin imports into a tenant without one and without
+        memories.
         Raises InvalidField or Forbidden with the line's number; batches before it are stored.
         """
         chunks: set[str] = set()
@@ -237,17 +241,21 @@ class Transfer:
                     report.imported += 1
                 seen.add(one.id)
             report.erased += sum(gone.has_document(one) for one in documents)
+            adopted, left = _policy_in(principal, batch, tx)
+            report.policy_set += adopted is not None
+            report.policy_left += left is not None
 
         self._store.read(principal.tenant, work)
 
     def _write(self, chunks: set[str], principal: Principal, batch: Sequence[ExportLine], report: ImportReport) -> None:
         """`chunks` are those of documents that this import brought so far."""
         memories = [line for line in batch if line.memory is not None]
+        find_policy = partial(_policy_in, principal, batch)
 
-        def work(tx: Writer) -> tuple[list[Memory], int, int, int]:
-            for line in batch if _looks_after_all(principal) else ():
-                if line.policy is not None:
-                    policies.adopt(tx, principal, line.policy, self._clock.now())
+        def work(tx: Writer) -> tuple[list[Memory], int, int, int, bool, bool]:
+            adopted, left = find_policy(tx)
+            if adopted is not None:
+                policies.adopt(tx, principal, adopted, self._clock.now())
             there = {memory.id for memory in tx.memories.get_many([line.memory.id for line in memories])}
             gone = Gone.of(tx, batch)
             known = refused = documents = 0
@@ -273,14 +281,19 @@ class Transfer:
                     self._put_document(tx, principal, line.document, brought)
             if any(memory.retention is Retention.POLICY for memory in imported):
                 policies.ask_for_deadlines(tx)
-            return imported, known, refused, documents
+            return imported, known, refused, documents, adopted is not None, left is not None
 
-        imported, known, refused, documents = self._store.write(principal.tenant, work)
+        # What kind of an act it is must be known before its transaction begins.
+        if any(line.policy for line in batch) and self._store.read(principal.tenant, find_policy)[0] is not None:
+            acts.mark(ActKind.POLICY)
+        imported, known, refused, documents, is_set, is_left = self._store.write(principal.tenant, work)
         chunks.update(memory.id for memory in imported if memory.kind is Kind.DOCUMENT_CHUNK)
         report.imported += len(imported)
         report.already_there += known
         report.erased += refused + documents
         report.conflicting += len(memories) - len(imported) - known - refused
+        report.policy_set += is_set
+        report.policy_left += is_left
         self._index(principal.tenant, imported)
 
     def _put_document(self, tx: Writer, principal: Principal, document: Document, brought: Collection[str]) -> None:
@@ -317,6 +330,15 @@ def _is_outdated(tx: Reader, memory: Memory) -> bool:
 def _looks_after_all(principal: Principal) -> bool:
     """Whether the whole tenant is the caller's to move."""
     return access.allows(principal, access.Action.ADMINISTER) and principal.user is None and principal.agent is None
+
+
+def _policy_in(principal: Principal, batch: Sequence[ExportLine], tx: Reader) -> tuple[Policy | None, Policy | None]:
+    """The policy among the lines that is to be set here, or the one that is not, where it says anything new."""
+    policy = next((line.policy for line in batch if line.policy is not None), None)
+    here = tx.policies.get()
+    if policy is None or (here is not None and here.policy == policy):
+        return None, None
+    return (policy, None) if _looks_after_all(principal) and policies.may_adopt(tx) else (None, policy)
 
 
 def _read_documents(part: OwnerFilter, after: Document | None, tx: Reader) -> list[Document]:

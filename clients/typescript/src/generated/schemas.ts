@@ -261,6 +261,8 @@ export interface ImportReport {
   conflicting: number;
   shared: number;
   erased: number;
+  policy_set: number;
+  policy_left: number;
 }
 
 export interface InDoubt {

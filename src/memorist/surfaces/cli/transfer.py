@@ -127,6 +127,13 @@ def _print_report(report: ImportReport, *, as_json: bool) -> None:
         print_json(asdict(report))
     else:
         note(f"{report.imported} imported, {report.already_there} were there already.")
+    if report.policy_set:
+        note("The retention policy of the export was set here: `memorist policy show`.")
+    if report.policy_left:
+        note(
+            "warning: the retention policy of the export was not set: that is done where an admin imports into a tenant"
+            " without memories and without a policy. `memorist policy set` changes the one here."
+        )
     if report.erased:
         note(f"{report.erased} not imported: they were erased here, and stay so.")
     if report.shared:
