@@ -14,15 +14,17 @@ import pytest
 from memorist.bootstrap import create_backup, open_core, restore_backup
 from memorist.core import Core
 from memorist.erasure.ledger import ledger_lines
-from memorist.erasure.values import ErasureStatus
+from memorist.erasure.values import Erased, ErasureKind, ErasureStatus
 from memorist.errors import Conflict, InvalidField, StoreBusy, StoreCorrupt, StoreUnavailable
 from memorist.ids import new_id
 from memorist.memories import writing
+from memorist.memories.policy import Derived
 from memorist.memories.values import Draft, Kind, Memory
+from memorist.platform.erased_names import MEMORY, hexadecimal
 from memorist.platform.values import Event, Owner, Principal, Role
 from memorist.ports import Writer
 from memorist.settings import Settings
-from memorist.testing import make_event, make_memory, new_tenant
+from memorist.testing import make_event, make_memory, make_receipt, new_tenant
 from memorist.testing.clocks import START
 from tests.erasure.plant import Planter, plant_key
 from tests.support.stores import bare, bytes_in
@@ -93,6 +95,26 @@ def test_import_brings_no_trace_of_what_was_erased(core: Core, ada: Principal, a
     after = "".join(core.transfer.export(admin))
     assert kept in after
     assert all(word not in after for word in (gone.id, "Quagmireville", "a quote"))
+
+
+@pytest.mark.parametrize(("kind", "kept"), [(ErasureKind.MEMORIES, 0), (ErasureKind.RETENTION, 2)])
+def test_import_brings_no_fact_learned_from_what_was_erased_where_these_go_too(
+    core: Core, ada: Principal, admin: Principal, kind: ErasureKind, kept: int
+) -> None:
+    source = make_memory(ada.tenant, kind=Kind.CHAT_MESSAGE)
+    fact = make_memory(ada.tenant, content="learned", source_ref=source.id)
+    further = make_memory(ada.tenant, content="learned of that", meta={"from": [fact.id]})
+    for memory in (source, fact, further):
+        core.store.write(ada.tenant, partial(insert_with_event, memory))
+    export = list(core.transfer.export(admin))
+    core.erasure.reset(ada)
+    core.policies.change(admin, {"derived_facts": Derived.ERASE})
+    receipt = make_receipt(ada.tenant, kind=kind, status=ErasureStatus.DONE)
+    gone = Erased(MEMORY, hexadecimal(source.id), "", receipt.id, START)
+    core.store.write(ada.tenant, lambda tx: (tx.receipts.insert(receipt), tx.ledger.insert([gone])))
+    *_, told = core.transfer.preview(admin, export)
+    assert (told.imported, told.erased) == (kept, 3 - kept)
+    assert imported(core, admin, export) == {"imported": kept, "erased": 3 - kept, "conflicting": 0}
 
 
 def test_import_brings_no_purged_user_back(core: Core, ada: Principal, admin: Principal, remember: Remember) -> None:

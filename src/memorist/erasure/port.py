@@ -45,8 +45,8 @@ class LedgerReads(Protocol):
 
     def of_kind(self, kind: str) -> list[Erased]: ...
 
-    def find(self, kind: str, ids: Sequence[str]) -> set[str]:
-        """Which of these the ledger has."""
+    def find(self, kind: str, ids: Sequence[str]) -> list[Erased]:
+        """The lines of the ledger for these, in the order of their ids."""
         ...
 
     def purges_since(self, since: datetime) -> list[tuple[str, str, datetime]]:

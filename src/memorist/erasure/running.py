@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from memorist.erasure.removal import Forget, Removal
-from memorist.erasure.values import Erased, ErasureKind, ErasureStatus, Receipt
+from memorist.erasure.values import DETACHING, Erased, ErasureKind, ErasureStatus, Receipt
 from memorist.erasure.verification import Verifier
 from memorist.memories.accesses import AccessLog
 from memorist.memories.policy import Derived, Policy
@@ -28,9 +28,6 @@ _LOGS = (
 
 RemoveSaved = Callable[..., None]
 """Takes a tenant, and its users or nothing for all of them."""
-
-# These take nothing along that is not theirs: a conversation may age away, what was learned from it is meant to stay.
-_DETACHING = (ErasureKind.RETENTION, ErasureKind.RESET)
 
 
 class Runs:
@@ -115,7 +112,7 @@ class Runs:
         return True
 
     def _facts_go_too(self, receipt: Receipt) -> bool:
-        if receipt.kind in _DETACHING:
+        if receipt.kind in DETACHING:
             return False
         return self._store.read(receipt.tenant, self._policy).derived_facts is Derived.ERASE
 

@@ -22,6 +22,10 @@ class ErasureKind(StrEnum):
     RETENTION = "retention"
 
 
+# These take nothing along that is not theirs: a conversation may age away, what was learned from it is meant to stay.
+DETACHING = (ErasureKind.RETENTION, ErasureKind.RESET)
+
+
 class ErasureStatus(StrEnum):
     """Where an erasure stands: asked for later, removing rows, rewriting files, or done and verified."""
 

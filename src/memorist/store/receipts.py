@@ -56,8 +56,8 @@ class LedgerStatements(TenantStatements):
     def of_kind(self, kind: str) -> list[Erased]:
         return [_entry(*row) for row in self._rows("list_erased_of_kind", kind=kind)]
 
-    def find(self, kind: str, ids: Sequence[str]) -> set[str]:
-        return {row[0] for row in self._rows("find_erased", kind=kind, ids=self._encode_list(ids))}
+    def find(self, kind: str, ids: Sequence[str]) -> list[Erased]:
+        return [_entry(*row) for row in self._rows("find_erased", kind=kind, ids=self._encode_list(ids))]
 
     def purges_since(self, since: datetime) -> list[tuple[str, str, datetime]]:
         rows = self._rows("list_purges", since=to_micros(since))

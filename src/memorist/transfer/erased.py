@@ -8,9 +8,10 @@ from functools import cache
 
 from memorist.erasure import naming
 from memorist.erasure.ledger import erased_documents
-from memorist.erasure.values import Erased
+from memorist.erasure.values import DETACHING, Erased
 from memorist.ingestion.values import Document
-from memorist.memories.values import QUOTES, Memory
+from memorist.memories.policy import Derived
+from memorist.memories.values import QUOTES, Kind, Memory
 from memorist.platform.erased_names import DOCUMENT, MEMORY, USER, hexadecimal, ids_named_in, memory_id_of, subject_of
 from memorist.platform.values import Event
 from memorist.ports import Reader
@@ -25,20 +26,30 @@ class Gone:
     documents: Sequence[Erased]
     users: dict[str, datetime]
     """By when what these users had is gone; what they wrote since is not."""
+    learned: set[str]
+    """Facts among the lines that go with what they were learned from, where the policy says so."""
 
     @classmethod
-    def of(cls, tx: Reader, batch: Sequence[ExportLine]) -> "Gone":
+    def of(cls, tx: Reader, batch: Sequence[ExportLine], derived: Derived) -> "Gone":
         named = sorted({hexadecimal(one) for line in batch for one in _named_by(line)})
         documents = tx.ledger.of_kind(DOCUMENT) if any(line.document is not None for line in batch) else []
         purges = tx.ledger.of_kind(USER)
         found = {user: _purged_at(user, purges) for user in _users_of(batch)} if purges else {}
         users = {user: at for user, at in found.items() if at is not None}
-        return cls({memory_id_of(one) for one in tx.ledger.find(MEMORY, named)}, documents, users)
+        entries = tx.ledger.find(MEMORY, named)
+        gone = cls({memory_id_of(one.id) for one in entries}, documents, users, set())
+        if derived is Derived.ERASE:
+            memories = [line.memory for line in batch if line.memory is not None]
+            sources = {memory_id_of(one.id) for one in entries if _takes_along(tx, one)}
+            sources |= {one.id for one in memories if gone._is_purged(one.owner.user, one.created_at)}
+            gone.learned.update(_learned_from(sources, memories))
+        return gone
 
     def has_memory(self, memory: Memory) -> bool:
-        """Whether it was erased, or only repeats what was."""
+        """Whether it was erased, goes with what was, or only repeats it."""
         quoted = ids_named_in(json.dumps((memory.meta or {})[QUOTES])) if memory.repeats else set()
-        return bool({memory.id, *quoted} & self.memories) or self._is_purged(memory.owner.user, memory.created_at)
+        is_named = bool({memory.id, *quoted} & self.memories) or memory.id in self.learned
+        return is_named or self._is_purged(memory.owner.user, memory.created_at)
 
     def has_document(self, document: Document) -> bool:
         is_purged = self._is_purged(document.owner.user, document.updated_at)
@@ -56,6 +67,20 @@ class Gone:
     def _cut_event(self, event: Event) -> Event:
         actor = None if self._is_purged(event.actor, event.created_at) else event.actor
         return replace(event, actor=actor, payload=naming.untold(event.payload, self.memories))
+
+
+def _takes_along(tx: Reader, entry: Erased) -> bool:
+    receipt = tx.receipts.get(entry.receipt_id)
+    return receipt is None or receipt.kind not in DETACHING
+
+
+def _learned_from(sources: set[str], memories: Sequence[Memory]) -> set[str]:
+    """The facts that were learned from these, or from such facts."""
+    facts = [(one.id, naming.sources_of(one)) for one in memories if one.kind is Kind.FACT]
+    learned: set[str] = set()
+    while more := {one for one, named in facts if named & (sources | learned)} - learned:
+        learned |= more
+    return learned
 
 
 def _named_by(line: ExportLine) -> set[str]:

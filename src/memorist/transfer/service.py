@@ -229,7 +229,8 @@ class Transfer:
 
         def work(tx: Reader) -> None:
             there = {memory.id for memory in tx.memories.get_many([one.id for one in memories])}
-            gone = Gone.of(tx, batch)
+            adopted, left = _policy_in(principal, batch, tx)
+            gone = Gone.of(tx, batch, (adopted or self._rows.policy(tx)).derived_facts)
             for one in memories:
                 if gone.has_memory(one):
                     report.erased += 1
@@ -241,7 +242,6 @@ class Transfer:
                     report.imported += 1
                 seen.add(one.id)
             report.erased += sum(gone.has_document(one) for one in documents)
-            adopted, left = _policy_in(principal, batch, tx)
             report.policy_set += adopted is not None
             report.policy_left += left is not None
 
@@ -257,7 +257,7 @@ class Transfer:
             if adopted is not None:
                 policies.adopt(tx, principal, adopted, self._clock.now())
             there = {memory.id for memory in tx.memories.get_many([line.memory.id for line in memories])}
-            gone = Gone.of(tx, batch)
+            gone = Gone.of(tx, batch, self._rows.policy(tx).derived_facts)
             known = refused = documents = 0
             imported: list[Memory] = []
             for line in memories:

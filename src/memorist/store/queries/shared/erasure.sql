@@ -60,8 +60,9 @@ user_id IN (SELECT '' UNION SELECT m.user_id FROM memories AS m WHERE m.tenant_i
     OR EXISTS (SELECT 1 FROM memories AS m WHERE m.tenant_id = :tenant AND m.id {among_ids} AND m.user_id = '')
 
 -- name: find_erased
--- Which of some ids the ledger has.
-SELECT id FROM erasures WHERE tenant_id = :tenant AND kind = :kind AND id {among_ids}
+-- The lines of the ledger for some ids.
+SELECT kind, id, salt, receipt_id, erased_at FROM erasures
+WHERE tenant_id = :tenant AND kind = :kind AND id {among_ids} ORDER BY id
 
 -- name: erase_memories
 -- Remove some memories.
