@@ -336,7 +336,15 @@ def test_bad_line_is_refused_with_its_number(
     assert core.store.read(ada.tenant, lambda tx: tx.memories.get(memory.id)) is None
 
 
-@pytest.mark.parametrize("line", ["nonsense", "[]", "{}", '{"memory": {}, "events": {}}', "[" * 100_000, "1", '"x'])
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("nonsense", "[]", "{}", '{"memory": {}, "events": {}}', "[" * 100_000, "1", '"x'),
+        # Nothing that stands beside a policy is left out in silence.
+        '{"policy": {"active_days": 3}, "memory": {}, "events": []}',
+        '{"policy": {"active_days": 3}, "document": {}}',
+    ],
+)
 def test_line_that_is_no_memory_is_refused(core: Core, ada: Principal, line: str) -> None:
     with pytest.raises(InvalidField, match="Line 2: "):
         import_all(core, ada, [*export(core, ada), line])

@@ -175,8 +175,10 @@ class Transfer:
 
     def _parse_line(self, principal: Principal, line: str) -> ExportLine:
         record = _json_object(line)
-        if isinstance(record.get("policy"), dict):
+        if record.keys() == {"policy"} and isinstance(record["policy"], dict):
             return ExportLine(policy=policies.changed(Policy(), record["policy"]))
+        if "policy" in record:
+            raise InvalidField("A line with a `policy` holds nothing else.", field="policy")
         if isinstance(record.get("document"), dict):
             document = document_from_record(record["document"])
             if document.owner != Owner():
