@@ -2,9 +2,12 @@
 
 import json
 import os
+import pty
 import re
 import signal
 import stat
+import subprocess
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -173,6 +176,23 @@ def test_memories_and_documents_are_counted_apart(cli: Cli, tmp_path: Path) -> N
 def test_a_device_is_written_to_and_not_replaced(cli: Cli) -> None:
     cli.ok("export", "/dev/null")
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+def test_a_file_that_stdout_goes_to_is_written_to(cli: Cli, data: Path, tmp_path: Path) -> None:
+    cli.ok("remember", "one")
+    file = tmp_path / "out.jsonl"
+    file.write_text("before\n")
+    ours, theirs = pty.openpty()
+    try:
+        with file.open("ab") as out:
+            command = [sys.executable, "-m", "memorist", "export", "/dev/stdout", "--data", str(data)]
+            subprocess.run(command, check=True, stdout=out, stderr=theirs)
+        said = os.read(ours, 4096).decode()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert file.read_text() == "before\n" + cli.ok("export").out
+    assert said.count("Store: ") == 1
 
 
 @pytest.mark.parametrize(

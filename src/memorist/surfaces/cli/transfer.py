@@ -17,7 +17,8 @@ from memorist.errors import Invalid
 from memorist.importers import Source, recognized
 from memorist.importers.files import export_lines
 from memorist.memories.values import Kind
-from memorist.surfaces.cli.door import Whose, settings_of
+from memorist.settings_sources import load_settings
+from memorist.surfaces.cli.door import Whose
 from memorist.surfaces.cli.flags import ANYWHERE, IDENTITY, Flags, with_flags
 from memorist.surfaces.cli.import_from import import_from
 from memorist.surfaces.cli.moments import MOMENT, moment
@@ -29,6 +30,7 @@ from memorist.transfer.service import ImportReport, check_header
 from memorist.verbs import Verbs
 
 _STREAM = "-"
+_DEVICES = (Path("/dev"), Path("/dev/fd"))
 
 
 @with_flags(*ANYWHERE, *IDENTITY)
@@ -48,8 +50,8 @@ def export(
     counts: Counter[str] = Counter()
     asked = {"since": moment("since", since), "until": moment("until", until)}
     if file != _STREAM:
-        # A pipe or a device is written to, never replaced.
-        require_free(settings_of(flags), Path(file), force=force or not Path(file).is_file())
+        settings = load_settings(flags.as_settings()).settings
+        require_free(settings, Path(file), force=force or _is_written_to(Path(file)))
     with ended_in_order(), speaking(flags, Whose.BACKUP, reads=True) as memory:
         lines = _counting(memory.export(kinds=kind or None, **asked), counts)
         if file == _STREAM:
@@ -149,14 +151,19 @@ def _counting(lines: Iterable[str], counts: Counter[str]) -> Iterator[str]:
         yield line
 
 
+def _is_written_to(path: Path) -> bool:
+    """Whether it is a pipe or a device, which is never replaced; /dev/stdout may lead to a file that a shell opened."""
+    return path.parent in _DEVICES or (path.exists() and not path.is_file())
+
+
 def _write_file(path: Path, lines: Iterable[str]) -> None:
     """Write beside the file and move it into place, so that a failed export never replaces a good one."""
     try:
-        target = path.resolve()
-        if target.exists() and not target.is_file():
-            with target.open("w", encoding="utf-8") as device:
+        if _is_written_to(path):
+            with path.open("a", encoding="utf-8") as device:
                 device.writelines(f"{line}\n" for line in lines)
             return
+        target = path.resolve()
         with tempfile.NamedTemporaryFile(
             "w", encoding="utf-8", dir=target.parent, prefix=".export-", delete=False
         ) as new:
