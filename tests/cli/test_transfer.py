@@ -237,7 +237,10 @@ def test_conflicts_are_counted_and_told(cli: Cli) -> None:
     cli.ok("remember", "two", "--name", "n")
     result = cli.ok("import", "-", "--json", stdin=export)
     assert result.json["conflicting"] == 1
-    assert "not imported" in result.err
+    assert (
+        "1 not imported: their name or text belongs to another memory here, or their document is newer here."
+        in result.err
+    )
 
 
 def test_an_export_with_a_mark_before_it_is_read(cli: Cli) -> None:

@@ -86,7 +86,7 @@ def test_own_export_is_compared_by_ids_names_and_ledger(core: Core, imports: Imp
         seen.outcome.already_there,
         seen.outcome.reasons,
     )
-    assert seen.outcome.reasons["Its name or text belongs to another memory here."] == 1
+    assert seen.outcome.reasons["Its name or text belongs to another memory here, or its document is newer here."] == 1
     assert core.memories.get(ada, stay.id).content == "stays"
     assert imports.take(ada, "mine.jsonl", io.BytesIO(content)).outcome.imported == 0
     assert clash.id != stay.id

@@ -31,7 +31,7 @@ _TOLD = 1000
 """So many of what was left out are told with their places; all are counted by the reason."""
 # Why rows of an export of ours are left out.
 _LEFT_OUT = {
-    "conflicting": "Its name or text belongs to another memory here.",
+    "conflicting": "Its name or text belongs to another memory here, or its document is newer here.",
     "shared": "Everybody shares it, and only an admin writes those.",
     "erased": "It was erased here, and stays so.",
     "policy_left": "A retention policy is set by an admin's import alone, where there is none yet and no memory.",

@@ -141,7 +141,10 @@ def _print_report(report: ImportReport, *, as_json: bool) -> None:
     if report.shared:
         note(f"warning: {report.shared} not imported: the whole tenant shares them, and only an admin writes those.")
     if report.conflicting:
-        note(f"warning: {report.conflicting} not imported: their name or text belongs to another memory here.")
+        note(
+            f"warning: {report.conflicting} not imported: their name or text belongs to another memory here, or their"
+            " document is newer here."
+        )
 
 
 def _counting(lines: Iterable[str], counts: Counter[str]) -> Iterator[str]:
