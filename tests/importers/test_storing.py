@@ -1,5 +1,6 @@
 """Importing into both databases: once, again, and what is in the way."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,30 @@ def test_name_that_another_text_has_is_told_and_left(core: Core, ada: Principal,
     assert report.imported == 3
     assert [one.where for one in report.skipped if "no_mocks" in one.reason] == ["feedback_no_mocks.md"]
     assert core.memories.get_named(ada, "no_mocks").content == "Mine."
+
+
+def test_what_an_earlier_version_named_otherwise_is_there_already(core: Core, ada: Principal, tmp_path: Path) -> None:
+    core.memories.remember(ada, [Draft("Good cake.", name="caf_m_nster", category="reference")])
+    core.memories.remember(ada, [Draft("Ada trusts tests.", category="berzeugung")])
+    folder, lines = tmp_path / "memory", tmp_path / "notes.jsonl"
+    folder.mkdir()
+    (folder / "a.md").write_text("---\nname: Café Münster\n---\nGood cake.\n")
+    (folder / "b.md").write_text("---\nname: Cafè Mönster\n---\nAnother house.\n")
+    rows = [{"text": "Ada trusts tests.", "category": "Überzeugung"}, {"text": "New.", "category": "Überzeugung"}]
+    lines.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    for source, path in ((Source.CLAUDE, folder), (Source.JSONL, lines)):
+        assert previewed(core, ada, PARSERS[source](path)) == imported(core, ada, PARSERS[source](path))
+        assert imported(core, ada, PARSERS[source](path)).already_there == 2
+    assert len(core.memories.list(ada).items) == 4
+    assert core.memories.get_named(ada, "cafe_monster").content == "Another house."
+
+
+def test_what_was_forgotten_under_a_former_name_stays_so(core: Core, ada: Principal, tmp_path: Path) -> None:
+    there = core.memories.remember(ada, [Draft("Good cake.", name="caf_m_nster", category="reference")])
+    core.memories.forget(ada, there[0].memory.id)
+    (tmp_path / "Café Münster.md").write_text("Good cake.\n")
+    report = imported(core, ada, PARSERS[Source.CLAUDE](tmp_path / "Café Münster.md"))
+    assert (report.imported, [one.reason for one in report.skipped]) == (0, ["It was deleted here, and stays so."])
 
 
 def test_secrets_are_taken_out_and_known_the_second_time(core: Core, ada: Principal, tmp_path: Path) -> None:

@@ -7,12 +7,13 @@ import re
 import unicodedata
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from memorist.errors import Invalid
 from memorist.importers.chats import CLAUDE_KEY, parse_claude
 from memorist.importers.files import opened_below, unpacking
-from memorist.importers.items import Found, SkippedItem, Taken, read_text, slug_of, text_of
+from memorist.importers.items import Found, SkippedItem, Taken, former_slug_of, read_text, slug_of, text_of
 from memorist.importers.recognition import FileSample
 from memorist.memories.values import Draft, NamedType, Trust
 
@@ -110,7 +111,8 @@ def _found(where: str, text: str) -> Found:
     if not body:
         return SkippedItem(where, "It has no text.")
     given = fields.get("name", "")
-    name = _name_of(given if slug_of(given) else where[: -len(_MARKDOWN)] if _is_markdown(where) else where)
+    file = where[: -len(_MARKDOWN)] if _is_markdown(where) else where
+    name = _name_of(given if slug_of(given) else file)
     if not name:
         return SkippedItem(where, "Neither its head nor its file gives it a name in letters or digits.")
     kind = fields.get("type", "").strip().lower()
@@ -124,7 +126,8 @@ def _found(where: str, text: str) -> Found:
         source_ref=f"claude:{where}"[:_LONGEST_LINE],
         trust=Trust.AGENT,
     )
-    return Taken(draft, where)
+    former = former_slug_of(given) or former_slug_of(file)
+    return Taken(draft, where, replace(draft, name=former) if former not in ("", name) else None)
 
 
 def _fields(head: str) -> dict[str, str]:

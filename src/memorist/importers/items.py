@@ -56,6 +56,8 @@ class Taken:
 
     draft: Draft
     where: str
+    former: Draft | None = None
+    """The same under the name or category that an earlier version gave it, where that was another."""
 
 
 Found = Taken | SkippedItem
@@ -87,7 +89,12 @@ def time_of(value: object) -> datetime | None:
 def slug_of(text: str) -> str:
     """A name as memories have them; empty where nothing of the text can stand in one."""
     plain = "".join(sign for sign in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(sign))
-    return re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:120].strip("_")
+    return former_slug_of(plain)
+
+
+def former_slug_of(text: str) -> str:
+    """The name that earlier versions made of a text, which lost letters with accents: what they stored has it."""
+    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")[:120].strip("_")
 
 
 def as_texts(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Lines of JSON, or a list, from anywhere: each an object with a text, and whatever else is to be kept with it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -15,6 +16,7 @@ from memorist.importers.items import (
     as_texts,
     first_row,
     first_sign,
+    former_slug_of,
     json_items,
     json_lines,
     json_whole,
@@ -66,21 +68,28 @@ def _found(row: Any, where: str) -> Found:
     key = next((key for key in _TEXTS if _is_text(row.get(key))), None)
     if key is None:
         return SkippedItem(where, f"It has no text, as one of {', '.join(_TEXTS)}.")
-    named, category = next(
-        ((name, slug) for name in _CATEGORIES if _is_text(row.get(name)) and (slug := slug_of(row[name]))), ("", "")
-    )
+    named, category = _category(row, slug_of)
     dated, at = next(((name, time) for name in _TIMES if (time := time_of(row.get(name)))), ("", None))
-    if category in _EARNED:
-        named, category = "", UNCATEGORISED
     rest = {name: value for name, value in row.items() if name not in {key, "id", named, dated}}
     draft = Draft(
         row[key].strip(),
-        category=CATEGORIES.get(category, category) or None,
+        category=category,
         meta={"source": "jsonl", **as_texts(rest)},
         source_ref=f"jsonl:{row['id']}"[:500] if row.get("id") else None,
         event_time=at,
     )
-    return Taken(draft, where)
+    _, former = _category(row, former_slug_of)
+    return Taken(draft, where, replace(draft, category=former) if former != category else None)
+
+
+def _category(row: dict[str, Any], slug_of: Callable[[str], str]) -> tuple[str, str | None]:
+    """Which key names the category, where one does, and the category."""
+    named, category = next(
+        ((name, slug) for name in _CATEGORIES if _is_text(row.get(name)) and (slug := slug_of(row[name]))), ("", "")
+    )
+    if category in _EARNED:
+        return "", UNCATEGORISED
+    return named, CATEGORIES.get(category, category) or None
 
 
 def _is_text(value: object) -> bool:

@@ -133,6 +133,11 @@ def _identity(memory: Memory) -> _Identity | None:
     return (memory.kind, memory.name, memory.content_hash)
 
 
+def _says(text: str, draft: Draft) -> bool:
+    """Whether a stored text is the draft's; it may lack a secret that stands in the file."""
+    return text in (draft.content, redact(draft.content).text)
+
+
 class _Deleted(SkippedItem):
     """Something that was here and was deleted."""
 
@@ -154,7 +159,21 @@ class _Known:
         """Whether it is there already, be it archived or replaced; SkippedItem where something else has its name, or
         where it was deleted.
         """
-        return self._active(taken) or self._gone(taken)
+        return self._formerly(taken) or self._active(taken) or self._gone(taken)
+
+    def _formerly(self, taken: Taken) -> bool | SkippedItem:
+        """Whether an earlier version stored it, under the name or category that it gave then."""
+        if taken.former is None:
+            return False
+        former = Taken(taken.former, taken.where)
+        if isinstance(_checked(former), SkippedItem):
+            return False
+        if former.draft.name is None:
+            is_there = not self._memories.preview(self._principal, [former.draft])[0].was_new
+        else:
+            text = self._stored(former.draft.name)
+            is_there = text is not None and _says(text, former.draft)
+        return is_there or self._gone(former)
 
     def _gone(self, taken: Taken) -> bool | SkippedItem:
         if self._retired is None:
@@ -189,15 +208,19 @@ class _Known:
         assert draft.name is not None
         text = self._names.get(draft.name)
         if text is None:
-            try:
-                text = self._memories.find_named(self._principal, draft.name).content
-            except NotFound:
-                self._names[draft.name] = draft.content
-                return False
-        # What is stored may lack a secret that stands in the file.
-        if text in (draft.content, redact(draft.content).text):
+            text = self._stored(draft.name)
+        if text is None:
+            self._names[draft.name] = draft.content
+            return False
+        if _says(text, draft):
             return True
         return SkippedItem(where, f"A memory named {draft.name} with another text is here already.")
+
+    def _stored(self, name: str) -> str | None:
+        try:
+            return self._memories.find_named(self._principal, name).content
+        except NotFound:
+            return None
 
     def _read(self, session: str) -> None:
         """The messages of one conversation stand together in an export, so that one at a time is enough to know."""
