@@ -172,6 +172,8 @@ def test_pipe_is_read_as_a_file_is(cli: Cli, export: str, tmp_path: Path, monkey
     assert cli.json("import", "-", "--from", "chatgpt", "--user", "bob", stdin=archive)["imported"] > 1
     head = b"---\nname: role\ntype: user\n---\nAda leads.\n"
     assert cli.json("import", "-", "--from", "claude", stdin=head)["categories"] == {"user": 1}
+    for text, count in ((b"One note.", 1), (b"Another note.", 1), (b"One note.", 0)):
+        assert cli.json("import", "-", "--from", "claude", stdin=text)["imported"] == count
     broken = cli("import", "-", "--from", "mem0", stdin=b"[1,")
     assert (broken.code, "stdin.json is not whole JSON" in broken.err) == (2, True)
     pipe = tmp_path / "pipe"

@@ -1,5 +1,6 @@
 """`memorist import --from`: the exports of other programs."""
 
+import hashlib
 import shutil
 import sys
 from collections import Counter
@@ -57,9 +58,12 @@ def _on_disk(file: str) -> Iterator[Path]:
         except OSError as error:
             raise Invalid(f"{file} cannot be read: {error.strerror}.", field="path") from error
         with copy.open("rb") as source:
-            beginning = source.read(_BEGINNING).lstrip(_BEFORE_JSON)
+            is_json = source.read(_BEGINNING).lstrip(_BEFORE_JSON).startswith((b"[", b"{"))
+            source.seek(0)
+            # A text is named after its file: of two that come through a pipe, each has a name of its own.
+            stem = copy.name if is_json else f"{copy.name}-{hashlib.file_digest(source, 'sha256').hexdigest()[:8]}"
         # Some know by the ending of the name what they read.
-        yield copy.rename(copy.with_suffix(".json" if beginning.startswith((b"[", b"{")) else ".md"))
+        yield copy.rename(copy.with_name(f"{stem}{'.json' if is_json else '.md'}"))
 
 
 def _imported(flags: Flags, source: Source, path: Path, *, dry_run: bool, no_wait: bool) -> Report:
