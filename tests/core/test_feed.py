@@ -317,6 +317,24 @@ def test_position_that_the_feed_has_not_reached_is_lost(core: Core, ada: Princip
         seen_by(core, ada, "999999999999999999-1")
 
 
+def test_what_others_write_puts_the_end_off_for_nobody(
+    core: Core, ada: Principal, bob: Principal, remember: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, waits, really_wait = [0.0], [], Follower.wait
+
+    def wait(follower: Follower, seconds: float) -> bool:
+        """Woken after two seconds by what bob wrote, and once by ada's own."""
+        waits.append(seconds)
+        assert len(waits) < 9
+        remember(ada if len(waits) == 2 else bob, f"text {len(waits)}")
+        now[0] += 2
+        return really_wait(follower, 20)
+
+    monkeypatch.setattr(Follower, "wait", wait)
+    found = list(changes(core.feed, lambda: ada, wait=5, clock=lambda: now[0]))
+    assert (len(found), waits) == (1, [5, 3, 5, 3, 1])
+
+
 def test_revoked_credential_reads_nothing_more(core: Core, ada: Principal, remember: Callable) -> None:
     asked: list[Principal] = [ada]
 

@@ -10,6 +10,7 @@ import bisect
 import contextlib
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from types import TracebackType
@@ -254,24 +255,32 @@ class Follower:
 
 
 def changes(
-    feed: Feed, who: Callable[[], Principal], after: str | None = None, *, wait: float | None = None
+    feed: Feed,
+    who: Callable[[], Principal],
+    after: str | None = None,
+    *,
+    wait: float | None = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Change]:
-    """Changes as they happen, from a position on or from now on; ends when none came for `wait` seconds.
+    """Changes as they happen, from a position on or from now on; ends when none was told for `wait` seconds.
 
     Raises InvalidCursor where the position is not of this feed.
     """
     with feed.follow(who, after) as follower:
         follower.require_known()
-        is_over = False
+        told_at = clock()
         while not follower.closed:
-            found = follower.read(fresh=is_over)
-            yield from found
-            if found or follower.is_behind:
-                continue
-            if is_over:
-                return
+            # Not from the last wake on: that may be of what the caller does not see.
+            left = None if wait is None else max(0.0, told_at + wait - clock())
             # What other processes wrote is noticed a moment later, so that the last look asks the store.
-            is_over = not follower.wait(wait)
+            found = follower.read(fresh=left == 0)
+            yield from found
+            if found:
+                told_at = clock()
+            elif not follower.is_behind:
+                if left == 0:
+                    return
+                follower.wait(left)
 
 
 def parse_position(text: str) -> FeedPosition:
