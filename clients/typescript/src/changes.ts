@@ -38,7 +38,7 @@ function followed({ wait, ...asked }: ChangesOptions): Followed {
   if (wait === undefined) return { path, ...asked };
   if (Number.isNaN(wait)) throw new InvalidField("wait must be a number of milliseconds.", { field: "wait" });
   const milliseconds = Math.max(0, Math.min(wait, LONGEST_WAIT));
-  return { path: `${path}?wait=${milliseconds / 1000}`, ends: ["quiet"], wait: milliseconds, ...asked };
+  return { path, ends: ["quiet"], wait: milliseconds, ...asked };
 }
 
 function changeOf(event: ServerSentEvent): Change | null {

@@ -24,7 +24,10 @@ export interface Followed {
   after?: string | null | undefined;
   /** Events that end the stream. */
   ends?: readonly string[] | undefined;
-  /** Milliseconds without an event that end the stream, also of a server of an earlier version, which does not end it. */
+  /**
+   * Milliseconds without an event, on whichever connections, after which the server is asked to end the stream; one of an
+   * earlier version does not, and it is ended here.
+   */
   wait?: number | undefined;
   /** Asked for by POST until `begins` comes, whose data name the turn to go on with. */
   body?: unknown;
@@ -53,7 +56,7 @@ class Following {
   #milliseconds = DEFAULT_MILLISECONDS;
   #failures = 0;
   #heard = false;
-  #saidAt = performance.now();
+  #saidAt: number | null = null;
 
   constructor(transport: Transport, asked: Followed) {
     this.#transport = transport;
@@ -70,7 +73,7 @@ class Following {
     const [controller, letGo] = this.#transport.link(this.#asked.signal);
     const quiet = new Quiet(controller, SILENCE_MILLISECONDS);
     try {
-      const response = await this.#transport.open(this.#path, { ...this.#request(), signal: controller.signal });
+      const response = await this.#transport.open(this.#address(), { ...this.#request(), signal: controller.signal });
       if (!response.ok) {
         const whole = new Response(await response.text(), {
           status: response.status || 599,
@@ -96,6 +99,11 @@ class Following {
     }
   }
 
+  #address(): string {
+    const { wait } = this.#asked;
+    return wait === undefined ? this.#path : `${this.#path}?wait=${Math.max(0, wait - this.#quietFor()) / 1000}`;
+  }
+
   #request(): RequestInit {
     if (this.#body === null) {
       return {
@@ -119,7 +127,8 @@ class Following {
     this.#heard = true;
     if (event.id) this.#lastId = event.id;
     if (event.retry !== null) this.#milliseconds = event.retry;
-    if (event.data) this.#saidAt = performance.now();
+    // The time begins when the server answers: one that is away for a while is then asked for all of it.
+    if (event.data || this.#saidAt === null) this.#saidAt = performance.now();
     if (this.#body !== null && event.event === this.#asked.begins) {
       this.#path += `/${encodeURIComponent(JSON.parse(event.data).turn_id)}/events`;
       this.#body = null;
@@ -152,7 +161,11 @@ class Following {
 
   #isQuiet(): boolean {
     const { wait } = this.#asked;
-    return wait !== undefined && performance.now() - this.#saidAt >= wait + SLACK_MILLISECONDS;
+    return wait !== undefined && this.#quietFor() >= wait + SLACK_MILLISECONDS;
+  }
+
+  #quietFor(): number {
+    return this.#saidAt === null ? 0 : performance.now() - this.#saidAt;
   }
 }
 

@@ -237,6 +237,23 @@ for (const [wait, seconds] of [
   });
 }
 
+test("changes are asked for as long as is left after a cut", async (context) => {
+  let now = 0;
+  context.mock.method(performance, "now", () => now);
+  const later =
+    (step: Step): Step =>
+    (response, request) => {
+      now += 4000;
+      step(response, request);
+    };
+  faulty.begin(...[BEGINS, BEGINS, BEGINS + CHANGED, BEGINS + QUIET].map((text) => later(events(text))));
+  assert.equal((await all(client.changes({ wait: 5000 }))).length, 1);
+  assert.deepEqual(
+    faulty.seen.map(({ path }) => path.replace("/v1/events/stream?wait=", "")),
+    ["5", "5", "1", "5"],
+  );
+});
+
 test("changes of a server that does not end them end when it is idle for long enough", async (context) => {
   let now = 0;
   context.mock.method(performance, "now", () => now++ * 600);

@@ -21,8 +21,9 @@ _SLACK_SECONDS = 1.0
 class Following:
     """Where a stream stands: the last id, how long the server wants to be left alone, and how often it failed.
 
-    It is over with an event that is named in `ends`, or with a word that the server is there when it told nothing for
-    `wait` seconds: one of an earlier version does not say so itself.
+    With `wait` the server is asked to end it when it told nothing for so many seconds, whichever connections they fell
+    on. It is over with an event that is named in `ends`, or with a word that the server is there after that time: one
+    of an earlier version does not end it itself.
     """
 
     def __init__(
@@ -41,7 +42,7 @@ class Following:
         self._ends = ends
         self._wait = wait
         self._clock = clock
-        self._said_at = clock()
+        self._said_at: float | None = None
         self._seconds = _DEFAULT_SECONDS
         self._failures = 0
         self._heard = False
@@ -52,7 +53,8 @@ class Following:
         """What to ask for next, to go on after the last event."""
         self._heard = False
         headers = {} if self._last_id is None else {"Last-Event-ID": self._last_id}
-        return {"url": self._path, "headers": headers, "timeout": _SILENCE_SECONDS}
+        params = None if self._wait is None else {"wait": max(0.0, self._wait - self._quiet_for())}
+        return {"url": self._path, "params": params, "headers": headers, "timeout": _SILENCE_SECONDS}
 
     def hear(self, event: httpx2.ServerSentEvent) -> bool:
         """Note what an event says about the stream. True where it says something to the reader too."""
@@ -62,7 +64,8 @@ class Following:
             self._last_id = event.id
         if event.retry is not None:
             self._seconds = event.retry / 1000
-        if event.data:
+        # The time begins when the server answers: one that is away for a while is then asked for all of it.
+        if event.data or self._said_at is None:
             self._said_at = self._clock()
         # A stream begins with how to come back, and with what is waiting: it is quiet only after that.
         is_idle = not event.data and event.retry is None
@@ -85,7 +88,10 @@ class Following:
         return pause
 
     def _is_quiet(self) -> bool:
-        return self._wait is not None and self._clock() - self._said_at >= self._wait + _SLACK_SECONDS
+        return self._wait is not None and self._quiet_for() >= self._wait + _SLACK_SECONDS
+
+    def _quiet_for(self) -> float:
+        return 0.0 if self._said_at is None else self._clock() - self._said_at
 
 
 def following(retries: Retries, asked: Events[Any]) -> Following:

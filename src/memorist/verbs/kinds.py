@@ -66,8 +66,9 @@ class Verb(Generic[T]):
 class Events(Generic[T]):
     """Server-sent events of an address, after one of them. `decode` returns None for those that say nothing.
 
-    It is over with an event that is named in `ends`, or when a server that knows no such event says that nothing came
-    for `wait` seconds. With a `body` it is asked for by POST until `begins` comes, which names where to go on.
+    With `wait` the server is asked to end it when nothing came for so many seconds. It is over with an event that is
+    named in `ends`, or when a server that knows no such event says that nothing came for so long. With a `body` it is
+    asked for by POST until `begins` comes, which names where to go on.
     """
 
     path: str

@@ -319,7 +319,7 @@ def changes(*, after: str | None = None, wait: float | None = None) -> Stream[Ch
         if wait is None:
             return Events(path, _change, after=after)
         seconds = max(0.0, min(wait, LONGEST_WAIT))
-        return Events(f"{path}?wait={seconds!r}", _change, after=after, wait=seconds, ends={QUIET})
+        return Events(path, _change, after=after, wait=seconds, ends={QUIET})
 
     return Stream(lambda me: follow_changes(me.core.feed, me.who, after, wait=wait), ask)
 
