@@ -268,19 +268,19 @@ def changes(
     """
     with feed.follow(who, after) as follower:
         follower.require_known()
-        told_at = clock()
+        told_at, is_over = clock(), False
         while not follower.closed:
-            # Not from the last wake on: that may be of what the caller does not see.
-            left = None if wait is None else max(0.0, told_at + wait - clock())
-            # What other processes wrote is noticed a moment later, so that the last look asks the store.
-            found = follower.read(fresh=left == 0)
+            found = follower.read(fresh=is_over)
             yield from found
             if found:
-                told_at = clock()
+                told_at, is_over = clock(), False
             elif not follower.is_behind:
-                if left == 0:
+                if is_over:
                     return
-                follower.wait(left)
+                # Not from the last wake on: that may be of what the caller does not see.
+                left = None if wait is None else max(0.0, told_at + wait - clock())
+                # What other processes wrote is noticed a moment later, so that the last look asks the store.
+                is_over = not follower.wait(left) or left == 0
 
 
 def parse_position(text: str) -> FeedPosition:
