@@ -16,6 +16,7 @@ import pytest
 from memorist import errors
 from memorist.platform import validation
 from memorist.surfaces.cli.failures import exit_code_of
+from memorist.transfer.service import FORMAT, VERSION
 from tests.cli.conftest import EXECUTABLE, Cli, execute
 
 NOBODY = "mem_01J9Z3K4M5N6P7Q8R9S0T1V2W3"
@@ -287,7 +288,9 @@ def test_ctrl_c_ends_quietly_with_130() -> None:
     )
     assert process.stdin is not None
     assert process.stderr is not None
-    # The note about the new tenant says that it is now waiting for lines.
+    process.stdin.write(b'{"format": "%s", "version": %d}\n' % (FORMAT.encode(), VERSION))
+    process.stdin.flush()
+    # The note about the new tenant says that it has read the first line, and is now waiting for more.
     assert process.stderr.readline() == b"The tenant local is new.\n"
     # A signal that comes just before it begins to wait does not end the waiting: whoever presses Ctrl-C presses again.
     for _ in range(20):
