@@ -179,9 +179,11 @@ class PostgresDriver:
             try:
                 result = work(running(connection))
                 connection.execute("COMMIT")
-            except BaseException:
+            except BaseException as error:
+                if isinstance(error, LOST):
+                    connection.plans.forget()
                 if not connection.closed:
-                    connection.roll_back()
+                    connection.execute("ROLLBACK")
                 raise
             return result
 

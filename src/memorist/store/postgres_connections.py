@@ -10,6 +10,7 @@ from typing import Any
 
 import psycopg
 from psycopg import sql
+from psycopg.abc import PQGen
 
 from memorist.store.drivers import Parameters, Row, Values
 from memorist.store.statements import SqlStatement
@@ -74,16 +75,11 @@ class PooledConnection(psycopg.Connection[Any]):
             for command in commands:
                 self.execute(command, prepare=False)
 
-    def roll_back(self) -> None:
-        """Undo what is open. psycopg has the server drop what was prepared then, by us and by itself."""
-        self.execute("ROLLBACK", prepare=False)
-        if self.plans.are_kept():
-            self.forget_plans()
-
-    def forget_plans(self) -> None:
-        """Let the server have none of ours, whatever it had."""
-        self.execute("DEALLOCATE ALL", prepare=False)
-        self.plans.forget()
+    def _deallocate(self, name: bytes | None) -> PQGen[None]:
+        # psycopg has the server drop everything that is prepared, as after some rollbacks, and knows of its own alone.
+        if name is None:
+            self.plans.forget()
+        yield from super()._deallocate(name)
 
 
 class _Plans:
@@ -197,8 +193,7 @@ class _PlanningConnection(PostgresConnection):
                 if excess := self._connection.plans.keep(statement.sql, executing):
                     self._connection.execute(f"DEALLOCATE {_plan_name(excess)}", prepare=False)
         except (psycopg.errors.SyntaxErrorOrAccessRuleViolation, *LOST):
-            self._connection.forget_plans()  # Such as one whose parameters have no type of their own.
-            return ""
+            return ""  # Such as one whose parameters have no type of their own.
         return executing
 
 
@@ -258,7 +253,7 @@ class AloneConnection(_PlanningConnection):
             return _all_rows(answer)
         except psycopg.Error:
             if not self._connection.closed:
-                self._connection.roll_back()
+                self._connection.execute("ROLLBACK")
             raise
 
 
@@ -288,7 +283,7 @@ class PipelinedConnection(PostgresConnection):
             return [answer.fetchall() for answer in asked]
         except psycopg.Error:
             if not self._connection.closed:
-                self._connection.roll_back()
+                self._connection.execute("ROLLBACK")
             raise
 
 
