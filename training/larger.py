@@ -1,4 +1,4 @@
-"""MPNet as a reranker: four times as wide a layer and twice as many as what is shipped, which learns from it.
+"""MPNet as a reranker: twice as wide and twice as deep as what is shipped, which learns from it.
 
 It reads the rows that the small one reads: the words of both vocabularies are the same, in another order. It is never
 shipped; `python -m training.larger --base FOLDER --to FOLDER` rounds the base to bytes, so that it travels light.
