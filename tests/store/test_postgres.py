@@ -35,11 +35,8 @@ with_partitions = pytest.mark.skipif(bool(CITUS), reason="a cluster has shards i
 
 
 @pytest.fixture(scope="module")
-def postgres_url(postgres: Postgres) -> str:
-    """A database with as many partitions as one in production has; the one that all others share has fewer."""
-    url = postgres.url(postgres.create_database())
-    open_core(bare(url)).close()
-    return url
+def postgres_url(whole_postgres_url: str) -> str:
+    return whole_postgres_url
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from memorist.store.postgres_connections import AloneConnection, PipelinedConnec
 from memorist.store.sql_store import SqlStore
 from memorist.store.statements import SqlStatement
 from memorist.testing import make_memory, new_tenant
-from tests.support.postgres import CITUS, Postgres, become
+from tests.support.postgres import CITUS, become
 from tests.support.proxy import proxied
 from tests.support.stores import bare
 
@@ -34,11 +34,8 @@ HOSTILE = "50%% of 100%(tenant)s' \\"
 
 
 @pytest.fixture(scope="module")
-def postgres_url(postgres: Postgres) -> str:
-    """A database with as many partitions as one in production has; the one that all others share has fewer."""
-    url = postgres.url(postgres.create_database())
-    open_core(bare(url)).close()
-    return url
+def postgres_url(whole_postgres_url: str) -> str:
+    return whole_postgres_url
 
 
 @pytest.fixture
