@@ -1,12 +1,13 @@
 """Trains the reranker by a larger one: `python -m training.distil --data FILE --larger FOLDER --out FOLDER`.
 
-The larger reader (larger.py) learns from answers, as the small one did. Then the shipped reranker follows what it says
-of the same kind of lists, twice with seeds of its own, and is the mean of both. The larger one does not learn from
-conversations of the source `apart`: what it says of them is what it concludes, not what it learned by heart.
+The larger reader (larger.py) learns from answers, as the small one did. Then it reads many lists once, and the shipped
+reranker follows what it says of them, several times over: a step of the small one costs a fraction of one reading. The
+larger one does not learn from conversations of the source `apart`: what it says of them is what it concludes, not what
+it learned by heart.
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,20 +16,30 @@ from torch import Tensor
 
 from memorist.models.files import FOLDER
 from memorist.recall.fusion import FUSION
-from training.average import average
 from training.data import FORMS, load_training
-from training.encoder import EmbeddingModel, RerankingModel, load_trained, save_trained
+from training.encoder import EmbeddingModel, RerankingModel, save_trained
 from training.larger import LargerReranker, load_larger
 from training.mining import Negatives, autocast, mine
 from training.refine import measure, shipped
 from training.tables import Tables, build_tables
 from training.torch_models import TOKENIZER, device
-from training.train import RERANKER, Recipe, Teacher, rerank_units, train_reranker, train_students
+from training.train import (
+    RERANKER,
+    Lists,
+    Recipe,
+    Teacher,
+    judged_by,
+    rerank_units,
+    train_reranker,
+    train_students,
+)
 
 APART = "apart"
-LARGER = replace(RERANKER, steps=4000, questions=64, rate=3e-5, same=7, anywhere=2, groups=8)
-FOLLOWING = replace(RERANKER, steps=2000, rate=1.5e-4, same=9, anywhere=2, gold=0.2, margins=0.05)
-SEEDS = 11, 12
+LARGER = replace(RERANKER, steps=2100, questions=64, rate=3e-5, same=7, anywhere=2, groups=8)
+FOLLOWING = replace(RERANKER, steps=9000, rate=2e-4, same=9, anywhere=2, gold=0.2, margins=0.05)
+BATCHES = 3000
+"""Of lists that the larger one reads."""
+SEED = 11
 
 
 def train_larger(base: Path, tables: Tables, negatives: Negatives, recipe: Recipe) -> LargerReranker:
@@ -47,31 +58,50 @@ def teacher_of(larger: LargerReranker, tables: Tables, groups: int = LARGER.grou
     return score
 
 
+def read_ahead(drawn: Callable[[str], Lists], recipe: Recipe, batches: int) -> Mapping[str, Lists]:
+    """Lists of each form, as many as its share of the steps."""
+    read = {}
+    for form, share in recipe.forms:
+        found = [drawn(form) for _ in range(max(1, round(share * batches)))]
+        columns = zip(*((one.questions, one.units, one.wanted) for one in found), strict=True)
+        read[form] = Lists(*(torch.cat(column) for column in columns))
+    return read
+
+
+def over_again(read: Mapping[str, Lists], recipe: Recipe, seed: int) -> Callable[[str], Lists]:
+    """Draws from what was read, in another order each time it is through."""
+    order = torch.Generator().manual_seed(seed)
+    left: dict[str, list[Tensor]] = {form: [] for form in read}
+
+    def drawn(form: str) -> Lists:
+        lists = read[form]
+        if not left[form]:
+            shuffled = torch.randperm(len(lists.questions), generator=order).to(lists.questions.device)
+            left[form] = list(shuffled.split(recipe.questions))
+        rows = left[form].pop()
+        return Lists(lists.questions[rows], lists.units[rows], lists.wanted[rows])
+
+    return drawn
+
+
 def follow(
-    student: RerankingModel, tables: Tables, negatives: Negatives, recipe: Recipe, seed: int, by: Teacher
+    student: RerankingModel, tables: Tables, read: Mapping[str, Lists], recipe: Recipe, seed: int = SEED
 ) -> None:
     torch.manual_seed(seed)
-    train_students([student], tables, negatives, recipe, seed, by)
+    train_students([student], tables, recipe, seed, over_again(read, recipe, seed))
 
 
-def distil(
-    tables: Tables, larger: Path, weights: Path, out: Path, recipes: tuple[Recipe, Recipe], files: Sequence[Path] = ()
-) -> None:
+def distil(tables: Tables, larger: Path, weights: Path, out: Path, files: Sequence[Path] = ()) -> None:
     """Writes `reranker` to `out`; `files` are measured on."""
-    embedder = shipped("embedder", weights)
+    embedder, student = shipped("embedder", weights), shipped("reranker", weights)
     assert isinstance(embedder, EmbeddingModel)
+    assert isinstance(student, RerankingModel)
     negatives = mine(embedder, tables, text=FUSION.text)
-    teacher = teacher_of(train_larger(larger, tables, negatives, recipes[0]), tables)
-    for seed in SEEDS:
-        student = shipped("reranker", weights)
-        assert isinstance(student, RerankingModel)
-        follow(student, tables, negatives, recipes[1], seed, teacher)
-        save_trained(student, out, f"reranker{seed}")
-    average([out / f"reranker{seed}" for seed in SEEDS], out / "reranker")
+    teacher = teacher_of(train_larger(larger, tables, negatives, LARGER), tables)
+    read = read_ahead(judged_by(teacher, tables, negatives, FOLLOWING, SEED), FOLLOWING, BATCHES)
+    follow(student, tables, read, FOLLOWING)
+    save_trained(student, out, "reranker")
     if files:
-        student = shipped("reranker", weights)
-        load_trained(student, out, "reranker")
-        assert isinstance(student, RerankingModel)
         measure(files, embedder, student)
 
 
@@ -85,7 +115,7 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_float32_matmul_precision("high")
     tables = build_tables(load_training(arguments.data), TOKENIZER, FORMS, device())
-    distil(tables, arguments.larger, arguments.weights, arguments.out, (LARGER, FOLLOWING), arguments.benchmarks)
+    distil(tables, arguments.larger, arguments.weights, arguments.out, arguments.benchmarks)
 
 
 if __name__ == "__main__":

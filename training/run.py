@@ -33,6 +33,7 @@ from training.train import (
     STUDENTS,
     Recipe,
     Teacher,
+    judged_by,
     rerank_units,
     train_embedder,
     train_reranker,
@@ -106,7 +107,8 @@ def run_students(job: Job) -> None:
     reranker = _reranker(job, "teacher").eval()
     students = {name: shrink(reranker, SHAPES[name]) for name in job.students}
     teacher = _teacher(reranker, tables)
-    train_students(list(students.values()), tables, negatives, _sized(STUDENTS, job), seed=4, teacher=teacher)
+    recipe = _sized(STUDENTS, job)
+    train_students(list(students.values()), tables, recipe, 4, judged_by(teacher, tables, negatives, recipe, 4))
     for name, student in students.items():
         save_trained(student, job.out, f"reranker{name}")
         _measure(job, "embedder", f"reranker{name}")

@@ -66,6 +66,15 @@ Teacher = Callable[[Tensor, Tensor, str], Tensor]
 """Scores of units (a row for each question) in a form."""
 
 
+@dataclass(frozen=True)
+class Lists:
+    """Questions, each with a row of units (-1 where there is none), and what a teacher says of them."""
+
+    questions: Tensor
+    units: Tensor
+    wanted: Tensor
+
+
 def train_embedder(
     model: EmbeddingModel,
     tables: Tables,
@@ -134,24 +143,21 @@ def train_reranker(
 def train_students(
     students: Sequence[RerankingModel],
     tables: Tables,
-    negatives: Negatives,
     recipe: Recipe,
     seed: int,
-    teacher: Teacher,
+    drawn: Callable[[str], Lists],
 ) -> None:
     """Small rerankers, all on the same lists: they follow the teacher's scores, and the answer a little."""
-    sampler = Sampler(tables, negatives, seed)
 
     def loss_of(form: str) -> Tensor:
-        questions = sampler.questions(recipe.questions)
-        units = _list(sampler, questions, recipe)
-        empty = units < 0
-        units = units.clamp(min=0)
-        wanted = teacher(questions, units, form).masked_fill(empty, -1e4)
-        target = torch.zeros(len(questions), dtype=torch.long, device=units.device)
-        total = torch.zeros((), device=units.device)
+        lists = drawn(form)
+        empty = lists.units < 0
+        wanted = lists.wanted.masked_fill(empty, -1e4)
+        target = torch.zeros(len(wanted), dtype=torch.long, device=wanted.device)
+        total = torch.zeros((), device=wanted.device)
         for student in students:
-            scores = rerank_units(student, tables, questions, units, form, recipe.groups).masked_fill(empty, -1e4)
+            scores = rerank_units(student, tables, lists.questions, lists.units.clamp(min=0), form, recipe.groups)
+            scores = scores.masked_fill(empty, -1e4)
             followed = F.cross_entropy(scores, wanted.softmax(1))
             total = total + followed + recipe.gold * F.cross_entropy(scores, target)
             if recipe.margins:
@@ -159,6 +165,20 @@ def train_students(
         return total / len(students)
 
     _run(nn.ModuleList(students), loss_of, recipe, seed, lambda _: None)
+
+
+def judged_by(
+    teacher: Teacher, tables: Tables, negatives: Negatives, recipe: Recipe, seed: int
+) -> Callable[[str], Lists]:
+    """Draws the lists of a step in a form."""
+    sampler = Sampler(tables, negatives, seed)
+
+    def drawn(form: str) -> Lists:
+        questions = sampler.questions(recipe.questions)
+        units = _list(sampler, questions, recipe)
+        return Lists(questions, units, teacher(questions, units.clamp(min=0), form))
+
+    return drawn
 
 
 def _apart(scores: Tensor, wanted: Tensor, empty: Tensor) -> Tensor:

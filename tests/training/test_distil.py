@@ -21,6 +21,7 @@ from training.encoder import load_trained
 from training.larger import load_larger, travelling
 from training.refine import shipped
 from training.torch_models import TOKENIZER
+from training.train import Lists
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(600)]
 
@@ -104,12 +105,24 @@ def test_reranker_follows_the_larger_one(base: Path, tmp_path: Path, monkeypatch
     small = {"steps": 2, "questions": 2, "same": 1, "anywhere": 1, "neighbours": 1, "random": 1}
     monkeypatch.setattr(distil, "LARGER", replace(distil.LARGER, **small))
     monkeypatch.setattr(distil, "FOLLOWING", replace(distil.FOLLOWING, **small))
+    monkeypatch.setattr(distil, "BATCHES", 3)
     out = tmp_path / "out"
     monkeypatch.setattr("sys.argv", ["distil", "--data", str(data), "--larger", str(base), "--out", str(out)])
     distil.main()
     before, kept = shipped("reranker"), shipped("reranker")
     load_trained(kept, out, "reranker")
     assert any(not torch.equal(one, other) for one, other in zip(before.parameters(), kept.parameters(), strict=True))
+
+
+def test_all_that_was_read_comes_again_in_another_order() -> None:
+    recipe = replace(distil.FOLLOWING, questions=2)
+    numbers = torch.arange(6)
+    drawn = distil.over_again({"bare": Lists(numbers, numbers[:, None], numbers[:, None].float())}, recipe, 1)
+    rounds = [torch.cat([drawn("bare").questions for _ in range(3)]) for _ in range(4)]
+    assert all(one.sort().values.tolist() == numbers.tolist() for one in rounds)
+    assert len({tuple(one.tolist()) for one in rounds}) > 1
+    lists = drawn("bare")
+    assert lists.units[:, 0].tolist() == lists.wanted[:, 0].tolist() == lists.questions.tolist()
 
 
 def test_what_is_followed_is_the_distance_between_scores() -> None:
