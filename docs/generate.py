@@ -48,7 +48,7 @@ from memorist.surfaces.cli.runner import full_app
 from memorist.surfaces.cli.serve import serve
 from memorist.surfaces.http.problems import status_of
 from memorist.surfaces.library import AsyncHandle, AsyncMemorist, Handle, Memorist
-from memorist.surfaces.mcp import PROTOCOL
+from memorist.surfaces.mcp.server import PROTOCOL
 from memorist.testing.conformance import CAPABILITIES
 from memorist.transfer.service import ImportReport
 from memorist.verbs import AsyncVerbs, Verbs

@@ -430,7 +430,8 @@ def run_mcp(
     import logging
 
     from memorist.surfaces.http.logs import set_up_logging
-    from memorist.surfaces.mcp import ForwardedMemory, StoredMemory, serve_stdio
+    from memorist.surfaces.mcp.server import ForwardedMemory, StoredMemory
+    from memorist.surfaces.mcp.stdio import serve_stdio
 
     set_up_logging(settings)
     for library in ("mcp", "httpx2"):  # They tell of every request, and clients show what is told as trouble.

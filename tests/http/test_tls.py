@@ -24,7 +24,7 @@ from memorist.platform.values import Role
 from memorist.settings import Settings
 from memorist.surfaces.http.server import Server, _listen, configured
 from memorist.surfaces.http.tls import Tls, lasting
-from memorist.surfaces.mcp import ForwardedMemory
+from memorist.surfaces.mcp.server import ForwardedMemory
 from memorist.trust import trusting
 from tests.http.conftest import Served
 from tests.http.test_server import running

@@ -12,7 +12,7 @@ from memorist.errors import Unauthenticated
 from memorist.ingestion.service import Message
 from memorist.memories.values import Kind
 from memorist.platform.values import Principal, Role
-from memorist.surfaces.mcp import ABOUT_URI, PROTOCOL, SECTION_NAME, SECTION_URI, ForwardedMemory
+from memorist.surfaces.mcp.server import ABOUT_URI, PROTOCOL, SECTION_NAME, SECTION_URI, ForwardedMemory
 from tests.http.conftest import Served
 from tests.mcp.conftest import PREVIOUS, Door, call, refused, run
 

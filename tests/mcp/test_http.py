@@ -129,6 +129,18 @@ def test_nonsense_is_refused(ada: httpx2.Client, body: bytes) -> None:
     assert ada.post("/mcp", json=tool_call("memory_list")).status_code == 200
 
 
+@pytest.mark.parametrize("revision", [CURRENT, PREVIOUS])
+@pytest.mark.parametrize("request_id", [None, 1.5, True, {}])
+def test_request_with_an_id_that_is_none_is_told_so(ada: httpx2.Client, revision: str, request_id: object) -> None:
+    asked = tool_call("remember_fact", content="Ada likes tea.") | {"id": request_id}
+    answer = ada.post("/mcp", json=asked, headers={"MCP-Protocol-Version": revision})
+    assert answer.status_code == 400
+    error = {"code": -32600, "message": "The id of a request must be a string or a whole number."}
+    assert answer.json() == {"jsonrpc": "2.0", "id": None, "error": error}
+    notification = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    assert ada.post("/mcp", json=notification, headers={"MCP-Protocol-Version": PREVIOUS}).status_code == 202
+
+
 @pytest.mark.parametrize("revision", [CURRENT, PREVIOUS, "2025-03-26"])
 @pytest.mark.parametrize("start", [b"[", b" \r\n\t["])
 def test_batch_is_refused_in_a_few_words(ada: httpx2.Client, revision: str, start: bytes) -> None:

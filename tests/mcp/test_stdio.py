@@ -3,6 +3,7 @@
 import json
 import signal
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +24,19 @@ def start(folder: Path, *arguments: str, **environment: str) -> "subprocess.Pope
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
+        errors="surrogateescape",
     )
 
 
 def ask(process: "subprocess.Popen[str]", message: dict[str, Any]) -> dict[str, Any]:
+    return tell(process, json.dumps(message))
+
+
+def tell(process: "subprocess.Popen[str]", line: str) -> dict[str, Any]:
     assert process.stdin is not None
     assert process.stdout is not None
-    process.stdin.write(json.dumps(message) + "\n")
+    process.stdin.write(line + "\n")
     process.stdin.flush()
     answer: dict[str, Any] = json.loads(process.stdout.readline())
     return answer
@@ -49,6 +55,84 @@ def test_stdout_is_the_protocol_alone_and_ends_with_stdin(tmp_path: Path) -> Non
         assert stored["result"]["structuredContent"]["was_new"] is True
         rest, _ = process.communicate(timeout=30)
         assert (rest, process.returncode) == ("", 0)
+
+
+HALF = r'{"jsonrpc": "2.0", "id": 31, "method": "tools/call", "params": {"name": "memory_read", "said": "\ud83d"}}'
+"""Half an emoji, as JavaScript writes it of a string that was cut."""
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "request_id"),
+    [
+        (HALF, -32700, 31),
+        (HALF.replace("31", r'"\ud83d"'), -32700, None),
+        (HALF.replace("tools/call", "tools/call\udcff"), -32700, 31),  # Not UTF-8.
+        ("nonsense", -32700, None),
+        ('{"jsonrpc": "2.0", "id": 5', -32700, None),
+        ('{"id": "a", "method": "ping"}', -32600, "a"),
+        ('{"jsonrpc": "2.0", "id": 5, "method": "ping", "params": [1]}', -32600, 5),
+        ('{"jsonrpc": "2.0", "id": 5}', -32600, 5),
+        ('{"jsonrpc": "2.0", "id": null, "method": "ping"}', -32600, None),
+        ('{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}', -32600, None),
+        ('{"jsonrpc": "2.0", "id": true, "method": "ping"}', -32600, None),
+        ('[{"jsonrpc": "2.0", "id": 5, "method": "ping"}]', -32600, None),
+        ("5", -32600, None),
+    ],
+)
+def test_what_is_no_message_is_answered(
+    listening: "subprocess.Popen[str]", line: str, code: int, request_id: int | str | None
+) -> None:
+    answer = tell(listening, line)
+    assert (answer["id"], answer["error"]["code"]) == (request_id, code)
+    assert ask(listening, {"jsonrpc": "2.0", "id": 32, "method": "ping"}) == {"jsonrpc": "2.0", "id": 32, "result": {}}
+
+
+def test_what_asks_for_nothing_is_not_answered(listening: "subprocess.Popen[str]") -> None:
+    assert listening.stdin is not None
+    listening.stdin.write('\n \r\n{"jsonrpc": "2.0", "id": 4, "result": "?"}\n{"jsonrpc": "2.0", "method": "what"}\n')
+    assert ask(listening, {"jsonrpc": "2.0", "id": 33, "method": "ping"})["id"] == 33
+
+
+@pytest.fixture(scope="module")
+def listening(tmp_path_factory: pytest.TempPathFactory) -> Iterator["subprocess.Popen[str]"]:
+    with start(tmp_path_factory.mktemp("listening")) as process:
+        ask(process, initialize("2025-06-18"))
+        yield process
+        process.communicate(timeout=30)
+
+
+def test_what_was_asked_before_stdin_ended_is_answered(tmp_path: Path) -> None:
+    note = {"name": "user_tea", "type": "user", "description": "x", "body": "y"}
+    calls = [
+        tool_call("remember_fact", content="Ada likes tea."),
+        tool_call("recall", query="tea"),
+        tool_call("memory_write", **note),
+        {"jsonrpc": "2.0", "method": "resources/list"},
+    ]
+    asked = [initialize("2025-06-18"), {"jsonrpc": "2.0", "method": "notifications/initialized"}]
+    asked += [call | {"id": f"c{number}"} for number, call in enumerate(calls)]
+    asked.append({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "nobody"}})
+    with start(tmp_path) as process:
+        out, _ = process.communicate("".join(json.dumps(message) + "\n" for message in asked), timeout=60)
+    answers = {answer["id"]: answer for answer in map(json.loads, out.splitlines())}
+    assert answers.keys() == {1, "c0", "c1", "c2", "c3"}
+    assert all("result" in answer for answer in answers.values())
+    assert answers["c2"]["result"]["structuredContent"]["was_new"] is True
+    assert process.returncode == 0
+
+
+def test_client_that_reads_no_more_ends_it_by_closing_stdin(tmp_path: Path) -> None:
+    with start(tmp_path) as process:
+        ask(process, initialize("2025-06-18"))
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdout.close()
+        for number in range(3):
+            process.stdin.write(json.dumps(tool_call("remember_fact", content=f"Ada likes tea {number}.")) + "\n")
+        process.stdin.close()
+        assert process.wait(timeout=30) == 0
+        assert process.stderr is not None
+        assert "Traceback" not in process.stderr.read()
 
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])

@@ -19,19 +19,13 @@ from memorist.core import Core
 from memorist.errors import Forbidden
 from memorist.surfaces.http.callers import caller
 from memorist.surfaces.http.responses import Json
+from memorist.surfaces.mcp import messages
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 # The boundary around all routes limits bodies; this is only the most that it can be told to let through.
 _BODY_LIMIT = 1 << 30
-
-# Only the revision 2025-03-26 has batches. The protocol's library takes none, and would quote them in its answer.
-_NO_BATCH = {
-    "jsonrpc": "2.0",
-    "id": None,
-    "error": {"code": -32600, "message": "Batches are not taken: send each message in a request of its own."},
-}
 
 
 class McpEndpoint:
@@ -51,8 +45,14 @@ class McpEndpoint:
         self._wanted.set()
         assert self._ready is not None
         manager = await asyncio.shield(self._ready)
-        is_batch, receive = await _opened(receive)
-        await (Json(_NO_BATCH, 400)(scope, receive, send) if is_batch else manager.handle_request(scope, receive, send))
+        if request.method == "POST":
+            body, receive = await _whole(receive)
+            try:
+                messages.parse(body)
+            except messages.RefusedMessage as refused:
+                await Json(refused.answer, 400)(scope, receive, send)
+                return
+        await manager.handle_request(scope, receive, send)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -96,27 +96,23 @@ def require_known_host(request: Request, allowed: frozenset[str]) -> None:
             )
 
 
-async def _opened(receive: Receive) -> tuple[bool, Receive]:
-    """Whether a body is a list, which its first character tells, and what receives all of it."""
+async def _whole(receive: Receive) -> tuple[bytes, Receive]:
+    """A body, or what came of it before whoever sent it went away; and what receives it all once more."""
     read: deque[Message] = deque()
-    start = b""
-    while not start:
-        message = await receive()
-        read.append(message)
-        start = message.get("body", b"").lstrip()
-        if not message.get("more_body"):
-            break
+    while not read or read[-1].get("more_body"):
+        read.append(await receive())
+    body = b"".join(message.get("body", b"") for message in read)
 
     async def again() -> Message:
         return read.popleft() if read else await receive()
 
-    return start.startswith(b"["), again
+    return body, again
 
 
 def _new_manager(core: Core) -> "StreamableHTTPSessionManager":
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-    from memorist.surfaces.mcp import StoredMemory, new_server
+    from memorist.surfaces.mcp.server import StoredMemory, new_server
 
     def memory_of(context: Any) -> StoredMemory:
         return StoredMemory(core, context.request.state.principal)

@@ -5,19 +5,15 @@ is a `ServedMemory`: the store itself, opened here, or another server that is as
 """
 
 import json
-import os
-import signal
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 from urllib.parse import quote, unquote
 
-import anyio
 import anyio.to_thread
 import httpx2
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
-from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from memorist import tools
@@ -216,34 +212,6 @@ async def _list_templates(_: _Context, __: Any) -> types.ListResourceTemplatesRe
 async def _list_prompts(_: _Context, __: Any) -> types.ListPromptsResult:
     prompt = types.Prompt(name=SECTION_NAME, title="Memory", description=f"{_SECTION} With how to use memory.")
     return types.ListPromptsResult(prompts=[prompt])
-
-
-def serve_stdio(memory: ServedMemory, close: Callable[[], None]) -> None:
-    """Serve one client on stdin and stdout until it closes them, or until SIGTERM or SIGINT; then `close`."""
-
-    def stop(code: int) -> NoReturn:
-        # The thread that reads stdin waits for a line that may never come, so the process does not end by itself.
-        close()
-        os._exit(code)
-
-    async def serve() -> None:
-        server = new_server(lambda _: memory)
-        with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-            async with anyio.create_task_group() as tasks:
-
-                async def wait_for_signal() -> None:
-                    async for received in signals:
-                        stop(0 if received is signal.SIGTERM else 128 + received)
-
-                tasks.start_soon(wait_for_signal)
-                async with stdio_server() as (incoming, outgoing):
-                    await server.run(incoming, outgoing, server.create_initialization_options())
-                tasks.cancel_scope.cancel()
-
-    try:
-        anyio.run(serve)
-    finally:
-        close()
 
 
 def _resource(memory: ServedMemory, uri: str) -> Callable[[], str]:
