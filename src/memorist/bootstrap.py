@@ -444,12 +444,17 @@ def run_mcp(
         serve_stdio(remote, remote.close)
         return
     core = open_core(settings)
+
+    def caller() -> Principal:
+        return local_principal(core, settings, tenant=tenant, user=user, agent=agent, session=session)
+
     try:
-        principal = local_principal(core, settings, tenant=tenant, user=user, agent=agent, session=session)
+        at_first = caller()
     except BaseException:
         core.close()
         raise
-    serve_stdio(StoredMemory(core, principal), core.close)
+    # A client may keep the process for days, in which a key ends; without one nothing changes.
+    serve_stdio(StoredMemory(core, caller if settings.api_key else lambda: at_first), core.close)
 
 
 def local_principal(

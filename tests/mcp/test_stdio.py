@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp.shared.exceptions import MCPError
 
 from memorist.bootstrap import open_core
 from memorist.platform.values import Principal, Role
+from memorist.surfaces.mcp.server import ABOUT_URI, SECTION_URI
 from tests.mcp.conftest import call, over_stdio, refused, run, stdio
 from tests.mcp.test_http import initialize, tool_call
 from tests.support.stores import bare
@@ -133,6 +135,29 @@ def test_client_that_reads_no_more_ends_it_by_closing_stdin(tmp_path: Path) -> N
         assert process.wait(timeout=30) == 0
         assert process.stderr is not None
         assert "Traceback" not in process.stderr.read()
+
+
+def test_revoked_key_stops_at_once(tmp_path: Path) -> None:
+    core = open_core(bare(str(tmp_path / "memorist.db")))
+    core.identity.create_tenant("acme")
+    admin = Principal("acme", Role.ADMIN)
+    key, secret = core.identity.create_key(admin, Role.USER, user="ada")
+
+    async def work() -> None:
+        async with over_stdio(stdio("--data", str(tmp_path), MEMORIST_API_KEY=secret)) as client:
+            await call(client, "remember_fact", content="Ada likes tea.")
+            core.identity.revoke_key(admin, key.id)
+            for tool, arguments in (("remember_fact", {"content": "x"}), ("recall", {"query": "tea"})):
+                assert (await refused(client, tool, **arguments))["code"] == "unauthenticated"
+            for uri in (SECTION_URI, ABOUT_URI):
+                with pytest.raises(MCPError, match="revoked"):
+                    await client.read_resource(uri)
+
+    try:
+        run(work)
+        assert [one.content for one in core.memories.list(admin).items] == ["Ada likes tea."]
+    finally:
+        core.close()
 
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])

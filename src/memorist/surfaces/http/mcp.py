@@ -115,7 +115,7 @@ def _new_manager(core: Core) -> "StreamableHTTPSessionManager":
     from memorist.surfaces.mcp.server import StoredMemory, new_server
 
     def memory_of(context: Any) -> StoredMemory:
-        return StoredMemory(core, context.request.state.principal)
+        return StoredMemory(core, lambda: context.request.state.principal)
 
     return StreamableHTTPSessionManager(
         new_server(memory_of), stateless=True, json_response=True, max_request_body_size=_BODY_LIMIT

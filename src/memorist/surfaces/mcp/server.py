@@ -5,7 +5,8 @@ is a `ServedMemory`: the store itself, opened here, or another server that is as
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote, unquote
 
@@ -21,7 +22,7 @@ from memorist.about.text import fenced_about
 from memorist.caller_headers import caller_headers
 from memorist.core import Core
 from memorist.errors import InvalidField, MemoristError, NotFound, StoreUnavailable, Unauthenticated, all_errors
-from memorist.platform import access
+from memorist.platform import access, acts
 from memorist.platform.values import Principal
 from memorist.secrets import redact
 from memorist.secrets.logs import redacting_logger
@@ -70,27 +71,32 @@ class ServedMemory(Protocol):
 
 
 class StoredMemory:
-    """The store itself, for a principal."""
+    """The store itself, for whom `caller` says, who is asked for every request: a key may have been revoked."""
 
-    def __init__(self, core: Core, principal: Principal) -> None:
+    def __init__(self, core: Core, caller: Callable[[], Principal]) -> None:
         self._core = core
-        self._principal = principal
+        self._caller = caller
 
     def tools(self) -> list[dict[str, Any]]:
         return tools.schemas("mcp")
 
     def run(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        with self._core.audit.acting("mcp", f"tool {tools.get(name).name}", self._principal):
-            return tools.run(self._core, self._principal, name, arguments).result
+        with self._acting(f"tool {tools.get(name).name}") as principal:
+            return tools.run(self._core, principal, name, arguments).result
 
     def section(self) -> str:
-        with self._core.audit.acting("mcp", "section", self._principal):
-            principal = access.in_profile(self._principal)
+        with self._acting("section") as principal:
+            principal = access.in_profile(principal)
             return self._core.composer.section(principal, principal.agent).text
 
     def about(self, person: str | None) -> str:
-        with self._core.audit.acting("mcp", "about", self._principal):
-            return fenced_about(self._core.profiles.about(self._principal, person))
+        with self._acting("about") as principal:
+            return fenced_about(self._core.profiles.about(principal, person))
+
+    @contextmanager
+    def _acting(self, what: str) -> Iterator[Principal]:
+        with self._core.audit.acting("mcp", what):
+            yield acts.by(self._caller())
 
 
 class ForwardedMemory:
