@@ -12,6 +12,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from memorist.platform import validation
+from memorist.platform.values import Role
 from memorist.settings import Settings
 from tests.http.conftest import Served, new_memory, serving
 
@@ -51,6 +52,28 @@ def assert_problem(response: httpx2.Response, status: int, code: str) -> dict[st
 def test_malformed_body_is_refused(ada: httpx2.Client, body: bytes, status: int, code: str) -> None:
     response = ada.post("/v1/memories", content=body, headers={"Content-Type": "application/json"})
     assert_problem(response, status, code)
+
+
+def test_header_that_is_sent_twice_says_one_thing(served: Served, tenant: str) -> None:
+    keys = [f"Bearer {served.key(tenant, Role.SERVICE, None)}" for _ in range(2)]
+    sent = {
+        "Authorization": keys,
+        "X-Memorist-User": ["ada", "bob"],
+        "X-Memorist-Agent": ["coder", "default"],
+        "X-Memorist-Session": ["s1", "s2"],
+        "Idempotency-Key": ["k1", "k2"],
+    }
+    always = [("Authorization", keys[0]), ("X-Memorist-User", "ada")]
+    with httpx2.Client(base_url=served.url, timeout=30) as client:
+        for name, (one, other) in sent.items():
+            rest = [pair for pair in always if pair[0] != name]
+            told = client.post("/v1/memories", json=new_memory(), headers=[*rest, (name, one), (name, other)])
+            problem = assert_problem(told, 400, "invalid_request")
+            assert problem["field"] == name.lower()
+            assert problem["detail"] == f"The header {name.lower()} is sent twice, with different values. Send one."
+        assert client.get("/v1/memories", headers=always).json()["data"] == []
+        doubled = [(name, one) for name, (one, _) in sent.items() for _ in range(2)]
+        assert client.post("/v1/memories", json=new_memory(), headers=doubled).status_code == 201
 
 
 @pytest.mark.parametrize("sent_as", ["text/plain", "application/x-www-form-urlencoded", "text/json; charset=utf-8"])

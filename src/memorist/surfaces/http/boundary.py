@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from memorist.addresses import is_loopback
 from memorist.audit.service import AuditLog
 from memorist.core import Core
-from memorist.errors import MemoristError, PayloadTooLarge
+from memorist.errors import Invalid, MemoristError, PayloadTooLarge
 from memorist.ids import new_id
 from memorist.models.fair_share import WHOSE
 from memorist.platform.acts import ACT, OK, CurrentAct
@@ -37,6 +37,10 @@ _SECURITY_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
 ]
+_SAID_ONCE = frozenset(
+    {b"authorization", b"idempotency-key", b"x-memorist-agent", b"x-memorist-session", b"x-memorist-user"}
+)
+"""Who asks, for whom, and under which key for retries: of two that differ nobody knows which one is meant."""
 _LONGEST_NAME = 128
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
@@ -67,6 +71,7 @@ class Boundary:
             try:
                 await self._handle(exchange, scope, receive)
             except MemoristError as error:
+                exchange.act.fail(error)
                 await problem(error, exchange.request_id)(scope, receive, exchange.send)
             except Exception as error:  # noqa: BLE001 - The server's top.
                 _log.exception("unexpected error", extra={"fields": {"request_id": exchange.request_id}})
@@ -92,6 +97,11 @@ class Boundary:
                 scope = {**scope, "method": "GET"}
             await self._app(scope, exchange.receive, exchange.send)
             return
+        if exchange.ambiguous is not None:
+            raise Invalid(
+                f"The header {exchange.ambiguous} is sent twice, with different values. Send one.",
+                field=exchange.ambiguous,
+            )
         # Before anything of the body is read.
         holder = await self._known(exchange.secret)
         scope["state"][KNOWN] = exchange.act.principal = holder
@@ -148,9 +158,14 @@ class _Exchange:
         self.traceparent = ""
         self.user: str | None = None
         """Whom the request says that it acts for, unchecked."""
+        self.ambiguous: str | None = None
+        """A header that says two things."""
         self.added = _SECURITY_HEADERS
         self.request_id = ""
+        said: dict[bytes, bytes] = {}
         for name, value in scope["headers"]:
+            if name in _SAID_ONCE and said.setdefault(name, value) != value:
+                self.ambiguous = name.decode()
             if name == b"authorization":
                 self.shows_key = True
                 self.secret = bearer(value)
