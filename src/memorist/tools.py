@@ -133,8 +133,8 @@ def run(
     """
     tool = get(name)
     arguments = _unwrapped(tool, arguments)
-    if idempotency_key is not None and tool.writes:
-        arguments = {"idempotency_key": idempotency_key, **arguments}
+    if tool.writes and arguments.get("idempotency_key") is None:
+        arguments = {**arguments, "idempotency_key": idempotency_key}
     return tool.handler(core, principal, _decoded(tool, arguments))
 
 

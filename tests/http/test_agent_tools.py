@@ -371,10 +371,11 @@ def test_retry_of_a_fact_is_replayed(ada: httpx2.Client) -> None:
     assert ada.post("/v1/tools/remember_fact", json=in_body).headers["idempotency-replayed"] == "true"
 
 
-def test_retry_of_a_deletion_is_replayed(ada: httpx2.Client) -> None:
+@pytest.mark.parametrize("left_out", [{}, {"idempotency_key": None}])
+def test_retry_of_a_deletion_is_replayed(ada: httpx2.Client, left_out: dict[str, None]) -> None:
     note = {"name": "user_tea", "type": "user", "description": "Tea", "body": "Green."}
     ada.post("/v1/tools/memory_write", json=note)
-    body, key = {"name": "user_tea"}, {"Idempotency-Key": "k1"}
+    body, key = {"name": "user_tea", **left_out}, {"Idempotency-Key": "k1"}
     first, again = (ada.post("/v1/tools/memory_delete", json=body, headers=key) for _ in range(2))
     assert (first.status_code, first.json()) == (again.status_code, again.json())
     assert "idempotency-replayed" not in first.headers
