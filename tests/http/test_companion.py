@@ -402,6 +402,14 @@ def test_what_another_door_inferred_does_not_pass_for_what_the_user_told(ada: ht
     assert ada.get(f"/v1/records/{inferred['id']}").status_code == 200
 
 
+def test_entry_of_another_door_comes_from_no_turn_whatever_it_says(ada: httpx2.Client) -> None:
+    record = {"content": "A goal.", "category": "goal", "source_ref": "turn_01J9Z3K4M5N6P7Q8R9S0T1V2W3"}
+    made = ada.post("/v1/records", json=record).json()["memory"]
+    [shown] = ada.get("/v1/memory").json()["data"]
+    assert (shown["id"], shown["source_turn_id"]) == (made["id"], None)
+    assert ada.get(f"/v1/records/{made['id']}").json()["source_ref"] == record["source_ref"]
+
+
 def test_tested_hypotheses_are_listed_alone(ada: httpx2.Client) -> None:
     add(ada, "A goal.")
     ada.post("/v1/findings", json=FINDING)

@@ -8,7 +8,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from memorist.context.companion import Category, Finding, FindingVerdict
 from memorist.memories.governance import TESTED
-from memorist.memories.values import Memory
+from memorist.memories.values import Governor, Memory
 from memorist.platform.values import Principal
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of
@@ -168,7 +168,8 @@ def encode(memory: Memory) -> dict[str, Any]:
     """A memory in the words of this API."""
     meta = memory.meta or {}
     is_finding = memory.category in (Category.INSIGHT, TESTED) and "finding_id" in meta
-    source = memory.source_ref or ""
+    # What a turn learned is the companion's own; through another door anybody may name any source.
+    source = memory.source_ref or "" if memory.governed_by is Governor.COMPANION else ""
     return {
         "id": memory.id,
         "text": memory.content,
