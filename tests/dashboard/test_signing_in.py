@@ -253,6 +253,52 @@ def test_admin_chooses_whose_memories_it_looks_at(ada: Person) -> None:
     expect(page.locator(".acting")).to_contain_text("ada")
 
 
+def test_page_writes_for_nobody_but_whom_it_was_shown_for(ada: Person) -> None:
+    ada.remember("there is something")
+    page, other = ada.goto(), ada.context.new_page()
+    page.get_by_label("A fact that should not").fill("ada's alone")
+    other.goto(f"{ada.served.url}/dashboard")
+    act_for(other, "Everybody")
+    expect(other.locator(".acting")).to_contain_text("everybody")
+    ada.complaints.expect("409")
+    page.get_by_role("button", name="Remember").click()
+    expect(page.get_by_role("alert")).to_contain_text("you chose to act for somebody else than this page was for")
+    assert len(ada.core.memories.list(ada.principal).items) == 1
+    act_for(other, "ada yourself")
+    expect(other.locator(".acting")).to_contain_text("ada")
+    other.close()
+    page.go_back()
+    expect(page.locator(".acting")).to_contain_text("ada")
+    expect(page.get_by_label("A fact that should not")).to_have_value("ada's alone")
+    page.get_by_role("button", name="Remember").click()
+    expect(page.get_by_text("Remembered:")).to_be_visible()
+    stored = ada.core.memories.list(ada.principal).items[0]
+    assert (stored.content, stored.owner.user) == ("ada's alone", "ada")
+
+
+def test_file_and_parts_of_a_page_for_somebody_else_are_refused_and_choices_are_not(ada: Person) -> None:
+    (memory,) = ada.remember("ada's alone")
+    page, other = ada.goto("/memories"), ada.context.new_page()
+    other.goto(f"{ada.served.url}/dashboard/documents")
+    act_for(other, "Everybody")
+    expect(other.locator(".acting")).to_contain_text("everybody")
+    page.locator("[data-selectable]").check()
+    page.get_by_role("button", name="Archive").click()
+    expect(page.locator("#toasts")).to_contain_text("somebody else than this page was for")
+    assert ada.core.memories.get(ada.principal, memory.id).status == "active"
+    token = other.locator("#drop").get_attribute("data-csrf") or ""
+    act_for(other, "ada yourself")
+    expect(other.locator(".acting")).to_contain_text("ada")
+    headers = {"X-CSRF-Token": token, "Content-Type": "application/octet-stream"}
+    address = f"{ada.served.url}/dashboard/documents/upload?name=guide.txt"
+    assert other.request.post(address, headers=headers, data=b"for everybody").status == 409
+    act_for(other, "Everybody")
+    expect(other.locator(".acting")).to_contain_text("everybody")
+    other.close()
+    page.get_by_role("button", name="dark").click()
+    expect(page.locator(".acting")).to_contain_text("everybody")
+
+
 def test_admin_of_nobody_looks_at_everybody(people: People, tenant: str) -> None:
     page = people.sign_in(tenant, user=None).goto()
     assert who(page).startswith("everybody · admin")

@@ -11,16 +11,15 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from memorist.errors import Forbidden, Invalid, MemoristError, NotFound, Unauthenticated
+from memorist.errors import Conflict, Forbidden, Invalid, MemoristError, NotFound, Unauthenticated
 from memorist.models.fair_share import WHOSE
 from memorist.platform import access, acts
-from memorist.platform.sign_ins import csrf_token
 from memorist.platform.values import SignIn
 from memorist.secrets import redact
 from memorist.secrets.logs import redacting_logger
 from memorist.surfaces.dashboard import rendering
 from memorist.surfaces.dashboard.visits import HOME, Site, Visit, as_chosen, of_this_server, parse_form, theme_of
-from memorist.surfaces.dashboard.wording import is_ours, say
+from memorist.surfaces.dashboard.wording import is_ours, say, to_say
 
 _log = redacting_logger("memorist.dashboard")
 
@@ -28,6 +27,10 @@ Handler = Callable[[Visit], Response]
 
 SIGN_IN = f"{HOME}/sign-in"
 _FILE = "application/octet-stream"
+_FOR_SOMEBODY_ELSE = to_say(
+    "Nothing was done: in another window you chose to act for somebody else than this page was for. Choose as before "
+    "there, go back here, and send it once more."
+)
 
 
 class Pages:
@@ -129,9 +132,13 @@ def _visit(site: Site, request: Request, token: str) -> Visit:
 
 
 def _check_csrf(visit: Visit) -> None:
+    """Raises Forbidden of a form from elsewhere, and Conflict of one that was shown for somebody else."""
     given = visit.request.headers.get("x-csrf-token") or visit.text("csrf")
-    if not hmac.compare_digest(given.encode(), csrf_token(visit.session_token).encode()):
+    token, _, shown_for = given.partition(":")
+    if not hmac.compare_digest(token.encode(), visit.csrf.encode()):
         raise Forbidden(say("This form did not come from this page, or it is too old. Load the page again."))
+    if shown_for not in ("", visit.acts_for):
+        raise Conflict(say(_FOR_SOMEBODY_ELSE))
 
 
 def _to_sign_in(request: Request) -> Response:

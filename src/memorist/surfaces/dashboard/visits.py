@@ -84,7 +84,19 @@ class Visit:
 
     @property
     def csrf(self) -> str:
+        """What a form carries that is the same for whomever one acts: which session it is of."""
         return csrf_token(self.session_token)
+
+    @property
+    def form_token(self) -> str:
+        """What all other forms carry: also whom their page was shown for. The choice is of all windows together, and
+        a page that is still open must not write for the one who was chosen in another.
+        """
+        return f"{self.csrf}:{self.acts_for}"
+
+    @property
+    def acts_for(self) -> str:
+        return ":".join(quote(one or "", safe="") for one in (self.principal.user, self.principal.agent))
 
     @property
     def query(self) -> Mapping[str, str]:
@@ -208,7 +220,7 @@ class Visit:
     def _context(self, context: Mapping[str, Any]) -> dict[str, Any]:
         return {
             "visit": self,
-            "csrf": self.csrf,
+            "csrf": self.form_token,
             "theme": theme_of(self.request),
             "flash": self._flash(),
             "path": self.request.url.path,
