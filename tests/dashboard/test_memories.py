@@ -221,6 +221,28 @@ def test_what_is_left_after_everything_went_says_so(ada: Person) -> None:
     expect(page.get_by_text("Nothing is left here.")).to_be_visible()
 
 
+def test_enter_does_what_the_field_is_for_and_never_archives(ada: Person) -> None:
+    one, two = ada.remember("one", "two")
+    page = ada.goto("/memories")
+    page.get_by_label("Select all shown").check()
+    page.keyboard.press("Enter")
+    page.get_by_text("Change", exact=True).click()
+    page.get_by_label("Type", exact=True).fill("decision")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-toast]")).to_contain_text("2 relabelled.")
+    page.wait_for_load_state()
+    tick(page, "one")
+    page.get_by_text("Change", exact=True).click()
+    page.get_by_label("Profile", exact=True).fill("coder")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-toast]")).to_contain_text("1 moved.")
+    now = [ada.core.memories.get(ada.principal, memory.id) for memory in (one, two)]
+    assert [(memory.status, memory.category, memory.owner.agent) for memory in now] == [
+        ("active", "decision", "coder"),
+        ("active", "decision", None),
+    ]
+
+
 # Writing
 
 

@@ -17,6 +17,14 @@ document.addEventListener("htmx:afterRequest", () => showSelection());
 // somebody is clicking on it.
 document.getElementById("q").addEventListener("change", (event) => event.stopPropagation());
 
+// Enter in a field does what the button after it says; the form has other buttons.
+document.addEventListener("keydown", (event) => {
+  const button = event.key === "Enter" && !event.isComposing && event.target.dataset.enter;
+  if (!button) return;
+  event.preventDefault();
+  document.getElementById(button).click();
+});
+
 // The panel beside the list: opened by a row, closed by Escape, and then the row has the focus again.
 const panel = document.getElementById("panel");
 let openedBy = null;
