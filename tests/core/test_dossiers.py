@@ -118,6 +118,15 @@ def test_chunk_stands_between_its_neighbours(core: Core, ada: Principal) -> None
     chunks = sorted(core.memories.list(ada, kind=Kind.DOCUMENT_CHUNK, limit=100).items, key=lambda one: one.id)
     origin = core.dossiers.get(ada, chunks[1].id).origin
     assert (origin.before, origin.after) == ((chunks[0],), (chunks[2],))
+    assert origin.has_document
+
+
+def test_chunk_that_outlives_its_document_leads_to_none(core: Core, ada: Principal) -> None:
+    stored = core.ingestion.add_document(ada, title="guide", content="A chunk of it.", shared=False)
+    (chunk,) = core.memories.list(ada, kind=Kind.DOCUMENT_CHUNK).items
+    core.ingestion.forget_document(ada, stored.document.id)
+    core.retention.restore(ada, chunk.id)
+    assert not core.dossiers.get(ada, chunk.id).origin.has_document
 
 
 def test_whole_output_of_a_tool_is_there(core: Core, ada: Principal, bob: Principal, remember: Remember) -> None:

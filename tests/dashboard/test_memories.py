@@ -243,6 +243,31 @@ def test_enter_does_what_the_field_is_for_and_never_archives(ada: Person) -> Non
     ]
 
 
+def test_what_was_deleted_is_found_whatever_kind_it_is(ada: Person) -> None:
+    ada.remember("said it", kind=Kind.CHAT_MESSAGE, session="s")
+    document = ada.core.ingestion.add_document(ada.principal, title="guide", content="chunk of it", shared=False)
+    ada.remember("a fact")
+    ada.core.ingestion.forget_document(ada.principal, document.document.id)
+    ada.core.conversations.forget(ada.principal, "ada", "s")
+    page = ada.goto("/memories")
+    expect(page.locator(".states")).to_contain_text(re.compile(r"Active 1\s+Archived 0\s+Deleted 2\s+All 3"))
+    page.locator("#state-deleted").check()
+    expect(rows(page)).to_have_count(2)
+    expect(page.locator(".found-count")).to_contain_text("2 found")
+    assert query(page) == {"state": ["deleted"]}
+    # A conversation that is gone is not linked to.
+    expect(rows(page).get_by_role("link", name="s", exact=True)).to_have_count(0)
+    page.locator("#facets").get_by_role("group", name="Kind").get_by_label("message").check()
+    shows(page, "said it")
+    page.locator("#state-active").check()
+    expect(page.get_by_role("heading", name="Nothing fits")).to_be_visible()
+    ada.goto("/memories?state=deleted")
+    expect(rows(page)).to_have_count(2)
+    page.locator("#state-active").check()
+    shows(page, "a fact")
+    assert query(page) == {}
+
+
 # Writing
 
 

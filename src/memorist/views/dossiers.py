@@ -50,6 +50,8 @@ class Origin:
     """Whether that turn can still be read."""
     is_payload_longer: bool = False
     """Whether a tool returned more than the memory shows."""
+    has_document: bool = False
+    """Whether the document of a chunk can still be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +175,8 @@ def _origin(tx: Reader, principal: Principal, memory: Memory, now: datetime) -> 
     meta = memory.meta or {}
     if memory.kind is Kind.DOCUMENT_CHUNK:
         before, after = tx.surroundings.chunks_around(memory, 1, 1)
-        return Origin(memory, tuple(before), tuple(after))
+        has_document = bool(memory.source_ref) and tx.documents.get(memory.owner, memory.source_ref or "") is not None
+        return Origin(memory, tuple(before), tuple(after), has_document=has_document)
     if memory.kind is not Kind.FACT:
         is_longer = memory.kind is Kind.TOOL_OUTPUT and _number(meta, "size") > len(memory.content)
         return replace(

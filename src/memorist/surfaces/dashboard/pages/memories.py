@@ -23,7 +23,7 @@ from memorist.surfaces.dashboard.pages.memory_views import (
     ListView,
     groups_of,
     row_of,
-    states_of,
+    state_of,
 )
 from memorist.surfaces.dashboard.visits import Toast, Visit
 from memorist.surfaces.dashboard.wording import number, say, to_say
@@ -48,7 +48,10 @@ _MOVED = (to_say("{count} moved."), to_say("{count} moved, {refused} could not b
 
 @pages.get("/memories")
 def show(visit: Visit) -> Response:
-    view = ListView.of(visit.query)
+    view, shown = ListView.of(visit.query), _shown_now(visit)
+    if shown is not None and shown.state != view.state and shown.kind == view.kind:
+        # The form tells the kind that was shown in the other state.
+        view = replace(view, kind=shown.kind_in(view.state))
     cursor = visit.query.get("cursor") or None
     saved = saved_filters.of(visit)
     listed = {**_listed(visit, view, cursor), "saved": saved, "is_saved": view.address() in saved.values()}
@@ -62,7 +65,6 @@ def show(visit: Visit) -> Response:
             **beside,
         }
         return visit.page("memories.html", section="memories", told=_counted(listed, beside), **context)
-    shown = _shown_now(visit)
     # Who types stays at one place of the history; who narrows down can go back.
     is_typing = shown is not None and replace(shown, text=view.text) == view
     is_counted_alike = is_typing and shown is not None and shown.is_counted == view.is_counted
@@ -119,21 +121,20 @@ def show_meaning(visit: Visit) -> Response:
 
 
 def _narrowing(visit: Visit, view: ListView) -> dict[str, Any]:
-    facets = visit.core.browsing.facets(visit.principal, view.browse)
+    # Deleted memories are shown to those who can restore them.
+    offered = [name for name in STATES if visit.may_write or name not in ("deleted", "all")]
+    counted: dict[str, Facets] = {}
+    for kind in {view.kind, *map(view.kind_in, offered)}:
+        counted[kind] = visit.core.browsing.facets(visit.principal, replace(view, kind=kind).browse)
     return {
-        "facets": facets,
-        "states": _offered_states(visit, view, facets),
-        "groups": groups_of(view, facets),
+        "facets": counted[view.kind],
+        "states": [state_of(view, name, counted[view.kind_in(name)]) for name in offered],
+        "groups": groups_of(view, counted[view.kind]),
     }
 
 
-def _offered_states(visit: Visit, view: ListView, facets: Facets) -> list[Any]:
-    # Deleted memories are shown to those who can restore them.
-    return [choice for choice in states_of(view, facets) if visit.may_write or choice.value not in ("deleted", "all")]
-
-
 def _shown_now(visit: Visit) -> ListView | None:
-    """The list that the page shows which asks, as far as its address tells."""
+    """The list that the page shows which asks for another, as far as its address tells."""
     address = urlsplit(visit.request.headers.get("hx-current-url", ""))
     return ListView.of(dict(parse_qsl(address.query))) if address.path == ADDRESS else None
 

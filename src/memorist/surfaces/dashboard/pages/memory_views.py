@@ -1,7 +1,7 @@
 """What a list of memories is asked for, all of which its address carries, and what it can be narrowed down to."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from urllib.parse import urlencode
 
@@ -53,7 +53,7 @@ _SAID = (Kind.CHAT_MESSAGE, Kind.TOOL_OUTPUT)
 @dataclass(frozen=True, slots=True)
 class ListView:
     """A list as its address asks for it. Without another word it is of facts and what people wrote down: messages and
-    chunks are many, and have pages of their own.
+    chunks are many, and have pages of their own. What was put away is there in every kind, or it would be nowhere.
     """
 
     text: str = ""
@@ -71,10 +71,12 @@ class ListView:
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> "ListView":
-        state, kind = query.get("state", "active"), query.get("kind", Kind.FACT)
+        given = query.get("state", "active")
+        state = given if given in STATES else "active"
+        kind = query.get("kind", _usual_kind(state))
         return cls(
             text=" ".join(query.get("q", "").split()),
-            state=state if state in STATES else "active",
+            state=state,
             profile=query.get("profile", ""),
             type=query.get("type", ""),
             kind="" if kind == ANY_KIND else kind,
@@ -107,7 +109,11 @@ class ListView:
 
     @property
     def is_narrowed(self) -> bool:
-        return replace(self, sort=BrowseOrder.NEWEST, state="active") != ListView()
+        return self != ListView(state=self.state, kind=_usual_kind(self.state), sort=self.sort)
+
+    def kind_in(self, state: str) -> str:
+        """The kind that stays chosen in another state: where it is the usual one, that state's."""
+        return _usual_kind(state) if self.kind == _usual_kind(self.state) else self.kind
 
     @property
     def is_counted(self) -> bool:
@@ -121,7 +127,7 @@ class ListView:
             "state": "" if self.state == "active" else self.state,
             "profile": self.profile,
             "type": self.type,
-            "kind": "" if self.kind == Kind.FACT else self.kind or ANY_KIND,
+            "kind": "" if self.kind == _usual_kind(self.state) else self.kind or ANY_KIND,
             "trust": self.trust,
             "project": self.project,
             "session": self.session,
@@ -133,6 +139,10 @@ class ListView:
         }
         query = urlencode({name: value for name, value in said.items() if value})
         return f"{ADDRESS}?{query}" if query else ADDRESS
+
+
+def _usual_kind(state: str) -> str:
+    return Kind.FACT if state == "active" else ""
 
 
 def _day(name: str, said: str, *, after: int = 0) -> datetime | None:
@@ -164,18 +174,13 @@ class Group:
     is_chosen: bool
 
 
-def states_of(view: ListView, facets: Facets) -> tuple[Choice, ...]:
+def state_of(view: ListView, name: str, facets: Facets) -> Choice:
+    """A state to choose; `facets` are counted for the kind that is shown in it."""
     counts = facets.counts["state"]
-    return tuple(
-        Choice(
-            name,
-            say(_STATE_NAMES[name]),
-            # What was not counted in time is not zero.
-            sum(counts.get(status, 0) for status in statuses) if view.is_counted and facets.is_complete else None,
-            view.state == name,
-        )
-        for name, statuses in STATES.items()
-    )
+    # What was not counted in time is not zero.
+    is_known = view.is_counted and facets.is_complete
+    count = sum(counts.get(status, 0) for status in STATES[name]) if is_known else None
+    return Choice(name, say(_STATE_NAMES[name]), count, view.state == name)
 
 
 def groups_of(view: ListView, facets: Facets) -> tuple[Group, ...]:
