@@ -103,6 +103,21 @@ def test_enforcing_shows_what_it_does_and_a_sweep_does_it(ada: Person) -> None:
     expect(page.get_by_text("Retention is in preview: nothing is deleted yet.")).to_be_visible()
 
 
+def test_change_that_was_previewed_on_another_policy_is_refused(ada: Person) -> None:
+    page = ada.goto("/privacy")
+    page.get_by_role("button", name="Turn it on").click()
+    effect = page.locator("#policy-effect")
+    expect(effect).to_contain_text("Nothing is due at once.")
+    ada.core.policies.change(ada.principal, {"active_days": 7, "archive_days": 0, "grace_days": 0})
+    effect.get_by_role("button", name="Apply").click()
+    expect(page.locator("#toasts")).to_contain_text("Preview")
+    now = ada.core.policies.get(ada.principal)
+    assert (now.revision, now.policy.mode) == (1, Mode.AUTO)
+    ada.goto("/privacy").get_by_role("button", name="Turn it on").click()
+    effect.get_by_role("button", name="Apply").click()
+    expect(page.locator("#toasts")).to_contain_text("revision 2")
+
+
 def test_wrong_rules_are_told_and_nothing_changes(ada: Person) -> None:
     page = ada.goto("/privacy")
     policy = page.get_by_role("region", name="How long things stay")
@@ -338,7 +353,9 @@ def test_admin_who_looks_at_somebody_stays_the_one_who_acts(ada: Person) -> None
     csrf = str(page.locator("[name=csrf]").first.get_attribute("value"))
     address = f"{ada.served.url}/dashboard"
     page.request.post(f"{address}/whose", form={"csrf": csrf, "whose": "bob"})
-    page.request.post(f"{address}/privacy/policy/apply", form={"csrf": csrf, "changes": '{"active_days": 5}'})
+    page.request.post(
+        f"{address}/privacy/policy/apply", form={"csrf": csrf, "changes": '{"active_days": 5}', "revision": "0"}
+    )
     page.request.post(f"{address}/privacy/erase", form={"csrf": csrf, "user": "bob", "confirm": "bob"})
     assert ada.core.policies.get(ada.principal).actor == "ada"
     [receipt] = ada.core.erasure.receipts(ada.principal)

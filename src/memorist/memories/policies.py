@@ -79,12 +79,22 @@ class Policies:
         access.require(principal, access.Action.ADMINISTER)
         return self._store.read(principal.tenant, lambda tx: tx.policies.history(_HISTORY), snapshot=False)
 
-    def change(self, principal: Principal, changes: Mapping[str, Any], *, dry_run: bool = False) -> PolicyChange:
+    def change(
+        self,
+        principal: Principal,
+        changes: Mapping[str, Any],
+        *,
+        dry_run: bool = False,
+        expected_revision: int | None = None,
+    ) -> PolicyChange:
         """Change what is named of the policy; the rest stays. With `dry_run` only say what that would touch.
 
-        Raises Forbidden, InvalidField or, where somebody else changed it at the same time, Conflict.
+        `expected_revision` is that of the policy on which the change was looked at. Raises Forbidden, InvalidField or,
+        where somebody else changed the policy since then or at the same time, Conflict.
         """
         current = self.get(principal)
+        if expected_revision not in (None, current.revision):
+            raise Conflict("Somebody else changed the policy meanwhile. Preview your change again, then decide.")
         after = changed(current.policy, changes)
         tenant, now = principal.tenant, self._clock.now()
         touched, due = self._counted(tenant, current.policy, after, now) or self._survey(tenant, after, now)

@@ -22,6 +22,8 @@ from memorist.times import from_iso
 _REDACTIONS = 10
 _WINDOWS = ("active_days", "archive_days", "grace_days")
 _PRIVACY = f"{HOME}/privacy"
+# No policy has this revision.
+_NONE_PREVIEWED = -1
 
 pages = Pages()
 erasing.add_to(pages)
@@ -65,7 +67,8 @@ def apply_policy(visit: Visit) -> Response:
         raise InvalidJson(say("These changes cannot be read. Preview them again.")) from None
     if not isinstance(changes, dict):
         raise InvalidField(say("These changes cannot be read. Preview them again."), field="changes")
-    change = visit.core.policies.change(erasing.holder(visit), changes)
+    previewed = visit.number("revision", _NONE_PREVIEWED, least=0, most=2**31)
+    change = visit.core.policies.change(erasing.holder(visit), changes, expected_revision=previewed)
     said = say("The policy is in force, as revision {revision}.", revision=change.revision)
     if change.pending:
         said += " " + say("The rest of the memories get their new dates in the next minutes.")
