@@ -239,6 +239,44 @@ def test_stale_edit_is_refused_and_nothing_typed_is_lost(ada: Person) -> None:
     assert (now.content, now.project) == ("The kettle is blue and loud.", "new")
 
 
+def test_edit_of_what_was_put_away_meanwhile_is_kept_and_saved_once_it_is_back(ada: Person) -> None:
+    memory = ada.remember("The kettle is blue.")[0]
+    page = ada.goto(f"/memories/{memory.id}/edit")
+    page.get_by_label("What is true").fill("The kettle is blue and loud.")
+    ada.core.retention.archive(ada.principal, memory.id)
+    ada.complaints.expect("409", "412")
+    page.get_by_role("button", name="Save").click()
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text("Only an active memory can be edited.")
+    expect(page.get_by_label("What is true")).to_have_value("The kettle is blue and loud.")
+    ada.check_axe()
+    with ada.context.expect_page() as opened:
+        alert.get_by_role("link", name="Open the fact, to restore it").click()
+    opened.value.get_by_role("button", name="Restore").click()
+    expect(opened.value.locator("[aria-current=step]")).to_contain_text("Active")
+    opened.value.close()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("alert")).to_contain_text("Somebody changed this fact")
+    page.get_by_role("button", name="Save over it").click()
+    page.wait_for_url(f"**/memories/{memory.id}")
+    assert ada.core.memories.get(ada.principal, memory.id).content == "The kettle is blue and loud."
+
+
+def test_edit_of_what_was_replaced_meanwhile_leads_to_the_newer_fact(ada: Person) -> None:
+    core, who = ada.core, ada.principal
+    memory, newer = ada.remember("The kettle is blue.", "The kettle is green.")
+    page = ada.goto(f"/memories/{memory.id}/edit")
+    page.get_by_label("What is true").fill("The kettle is blue and loud.")
+    core.store.write(
+        who.tenant, lambda tx: core.facts.retire(tx, who, tx.memories.get(memory.id), tx.memories.get(newer.id), {})
+    )
+    ada.complaints.expect("409")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_label("What is true")).to_have_value("The kettle is blue and loud.")
+    link = page.get_by_role("alert").get_by_role("link", name="Open the fact that took its place")
+    expect(link).to_have_attribute("href", f"/dashboard/memories/{newer.id}")
+
+
 def test_invalid_edit_is_explained_beside_its_field(ada: Person) -> None:
     memory = ada.remember("The kettle is blue.")[0]
     ada.remember("The kettle is red.")

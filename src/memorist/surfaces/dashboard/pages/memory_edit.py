@@ -5,7 +5,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from memorist.errors import DuplicateContent, InvalidField, MemoristError, NameTaken, StaleVersion
+from memorist.errors import Conflict, InvalidField, MemoristError, StaleVersion
 from memorist.memories.hashes import content_hash
 from memorist.memories.values import Memory, NamedType
 from memorist.surfaces.dashboard.routing import Pages
@@ -26,15 +26,20 @@ def show(visit: Visit) -> Response:
 
 @pages.post("/memories/{id}/edit")
 def save(visit: Visit) -> Response:
-    memory = _editable(visit)
-    typed = {name: _typed(visit, name) for name in _values(memory)}
+    try:
+        memory = _editable(visit)
+    except Conflict as error:
+        # It was put away or replaced meanwhile.
+        memory = visit.core.dossiers.get(visit.principal, visit.path("id")).memory
+        return _form(visit, memory, _typed(visit, memory), error=error)
+    typed = _typed(visit, memory)
     try:
         changes = _changes(memory, typed)
         visit.core.memories.edit(visit.principal, memory.id, changes, expected_version=visit.text("version"))
     except StaleVersion as error:
         merged = {name: now if _is_untouched(visit, name) else typed[name] for name, now in _values(memory).items()}
         return _form(visit, memory, merged, error=error, newer=overlaid(memory.content, merged["content"]))
-    except (InvalidField, NameTaken, DuplicateContent) as error:
+    except (InvalidField, Conflict) as error:
         return _form(visit, memory, typed, error=error)
     toast = Toast(say("Saved.") if changes else say("Nothing was changed."))
     return visit.redirect(f"{HOME}/memories/{memory.id}", toast=toast)
@@ -54,13 +59,13 @@ def _values(memory: Memory) -> dict[str, str]:
     return values if memory.name is None else {"name": memory.name, **values}
 
 
-def _typed(visit: Visit, name: str) -> str:
-    return visit.text(name).replace("\r\n", "\n")
+def _typed(visit: Visit, memory: Memory) -> dict[str, str]:
+    return {name: visit.text(name) for name in _values(memory)}
 
 
 def _is_untouched(visit: Visit, name: str) -> bool:
     """Whether a field is as the form came: what another changed there meanwhile is then nobody's conflict."""
-    return content_hash(_typed(visit, name)) == visit.text(f"was_{name}")
+    return content_hash(visit.text(name)) == visit.text(f"was_{name}")
 
 
 def _changes(memory: Memory, typed: Mapping[str, str]) -> dict[str, Any]:

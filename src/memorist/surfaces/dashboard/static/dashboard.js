@@ -249,7 +249,7 @@ document.addEventListener("click", (event) => {
 // A page that takes long shows that it comes.
 
 function linkThatLeaves(event) {
-  const link = event.target.closest("a[href^='/dashboard']:not([hx-get], [download])");
+  const link = event.target.closest("a[href^='/dashboard']:not([hx-get], [download], [target])");
   const isElsewhere = event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0;
   const stays = link?.hash && link.pathname + link.search === location.pathname + location.search;
   return isElsewhere || stays ? null : link;
