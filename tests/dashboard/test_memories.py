@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from memorist.memories.values import Draft, Kind, Status, Trust
+from memorist.memories.values import Draft, Governor, Kind, Status, Trust
 from memorist.platform.values import Owner, Principal, Role
 from memorist.surfaces.dashboard.pages.memory_views import ListView
 from memorist.testing import new_tenant
@@ -361,6 +361,15 @@ def test_facts_are_edited_from_the_list_and_what_was_said_is_not(people: People,
     link.click()
     user.page.wait_for_url("**/dashboard/recall?q=another%20question")
     assert len(asked) == 1
+
+
+def test_edit_is_offered_only_where_it_may_be_done(ada: Person) -> None:
+    ada.core.facts.remember_all(ada.principal, [Draft("an agent's", governed_by=Governor.AGENT_TOOLS)])
+    ada.remember("by hand")
+    page = ada.goto("/memories")
+    expect(rows(page)).to_have_count(2)
+    expect(page.locator(".edit")).to_have_count(1)
+    expect(page.get_by_role("link", name="Edit by hand")).to_have_count(1)
 
 
 # Keys, looks, and who may

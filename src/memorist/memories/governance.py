@@ -82,10 +82,15 @@ def presumed_governor(values: Mapping[str, Any]) -> Governor:
     return Governor.AGENT_TOOLS if values.get("trust") == "agent" else Governor.NATIVE
 
 
+def is_editable(memory: Memory) -> bool:
+    """Whether it is a fact whose door lets it be changed in place."""
+    return memory.kind is Kind.FACT and RULES[memory.governed_by].instead is None
+
+
 def require_editable(memory: Memory) -> None:
     """Raises NotEditable where a fact's door lets nobody change it in place."""
     rules = RULES[memory.governed_by]
-    if memory.kind is Kind.FACT and rules.instead is not None:
+    if memory.kind is Kind.FACT and not is_editable(memory):
         raise NotEditable(f"What {rules.door} wrote is not changed in place. {rules.instead}")
 
 

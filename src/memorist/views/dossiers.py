@@ -10,7 +10,7 @@ from memorist.ids import parse_id
 from memorist.memories import lifecycle
 from memorist.memories.accesses import AccessLog
 from memorist.memories.entries import note_reading
-from memorist.memories.governance import RULES, TESTED, require_editable
+from memorist.memories.governance import RULES, TESTED, is_editable, require_editable
 from memorist.memories.policies import Policies
 from memorist.memories.policy import Move, Policy, Reach
 from memorist.memories.values import Governor, Kind, Memory, Status
@@ -234,7 +234,7 @@ def _acts(principal: Principal, memory: Memory, policy: Policy, now: datetime) -
     if not memory.is_expired(now):
         if memory.status is Status.ACTIVE:
             acts |= {Act.ARCHIVE, Act.DELETE}
-            if memory.kind is Kind.FACT and RULES[memory.governed_by].instead is None:
+            if is_editable(memory):
                 acts.add(Act.EDIT)
             elif memory.governed_by is Governor.COMPANION and memory.category != TESTED and principal.user:
                 acts.add(Act.REWRITE)

@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from urllib.parse import urlencode
 
 from memorist.errors import InvalidField
+from memorist.memories.governance import is_editable
 from memorist.memories.kinds import KINDS
 from memorist.memories.values import Kind, Memory, Status, Trust
 from memorist.platform import validation
@@ -248,6 +249,10 @@ class MemoryLine:
         """What it is called: by its name, or where it stands in a document."""
         headings = (self.memory.meta or {}).get("heading_path")
         return self.memory.name or (" › ".join(map(str, headings)) if isinstance(headings, list) else "")
+
+    @property
+    def is_editable(self) -> bool:
+        return self.memory.status is Status.ACTIVE and is_editable(self.memory)
 
     @property
     def speaker(self) -> str:
