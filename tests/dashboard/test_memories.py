@@ -372,6 +372,16 @@ def test_edit_is_offered_only_where_it_may_be_done(ada: Person) -> None:
     expect(page.get_by_role("link", name="Edit by hand")).to_have_count(1)
 
 
+@pytest.mark.parametrize(("path", "label"), [("", "A fact that should"), ("/memories/new?as=fact", "Fact")])
+def test_lines_that_are_typed_are_those_that_an_agent_stored(ada: Person, path: str, label: str) -> None:
+    ada.remember("line one\nline two")
+    page = ada.goto(path)
+    page.get_by_label(label).fill("line one\nline two")
+    page.get_by_role("button", name="Remember").click()
+    expect(page.get_by_text("This was known already" if not path else "That was remembered before")).to_be_visible()
+    assert [one.content for one in ada.core.memories.list(ada.principal).items] == ["line one\nline two"]
+
+
 # Keys, looks, and who may
 
 

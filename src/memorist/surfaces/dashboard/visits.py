@@ -126,9 +126,9 @@ class Visit:
         return value
 
     def text(self, name: str, default: str = "") -> str:
-        """A field of the form, without blanks around it."""
+        """A field of the form, without blanks around it. Browsers send other ends of lines than all other doors."""
         value = self.form.get(name, default)
-        return value.strip() if isinstance(value, str) else default
+        return value.strip().replace("\r\n", "\n") if isinstance(value, str) else default
 
     def texts(self, name: str) -> tuple[str, ...]:
         """All values of a field that may be there several times, such as ticked boxes."""

@@ -25,7 +25,7 @@ def show(visit: Visit) -> Response:
 @pages.post("/memories/{id}/rewrite")
 def save(visit: Visit) -> Response:
     memory = _entry(visit)
-    typed = {name: visit.text(name).replace("\r\n", "\n") for name in ("text", "category")}
+    typed = {name: visit.text(name) for name in ("text", "category")}
     try:
         category = validation.choice("category", typed["category"], Category)
         written = visit.core.companion.rewrite(visit.principal, memory.id, typed["text"], category)
