@@ -59,7 +59,7 @@ def test_counts_and_growth_lead_to_the_memories(ada: Person) -> None:
     *_, gone = ada.remember("one", "two", "three", "four")
     ada.core.memories.forget(ada.principal, gone.id)
     page = ada.goto()
-    expect(page.get_by_role("link", name="3", exact=True)).to_have_attribute("href", "/dashboard/memories")
+    expect(page.get_by_role("link", name="3", exact=True)).to_have_attribute("href", "/dashboard/memories?kind=any")
     expect(page.get_by_role("link", name="1 deleted")).to_have_attribute(
         "href", "/dashboard/memories?kind=any&state=deleted"
     )

@@ -243,6 +243,22 @@ def test_enter_does_what_the_field_is_for_and_never_archives(ada: Person) -> Non
     ]
 
 
+def test_count_and_selection_follow_what_was_changed(ada: Person) -> None:
+    ada.remember(*[f"tea {number:02}" for number in range(60)])
+    page = ada.goto("/memories")
+    expect(rows(page)).to_have_count(50)
+    page.get_by_label("Select all shown").check()
+    page.get_by_role("button", name="Archive").click()
+    expect(page.locator(".found-count")).to_contain_text("10 found")
+    expect(rows(page)).to_have_count(10)
+    expect(page.get_by_label("Select all shown")).not_to_be_checked()
+    page.get_by_label("Search").fill("tea 0")
+    expect(page.locator(".found-count")).to_contain_text("10 found")
+    tick(page, "tea 03", "tea 04")
+    page.get_by_role("button", name="Delete").click()
+    expect(page.locator(".found-count")).to_contain_text("8 found")
+
+
 def test_what_was_deleted_is_found_whatever_kind_it_is(ada: Person) -> None:
     ada.remember("said it", kind=Kind.CHAT_MESSAGE, session="s")
     document = ada.core.ingestion.add_document(ada.principal, title="guide", content="chunk of it", shared=False)

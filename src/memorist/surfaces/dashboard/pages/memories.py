@@ -188,12 +188,17 @@ def change(visit: Visit) -> Response:
         )
     view = ListView.of(dict(parse_qsl(urlsplit(back).query)))
     stay = STATES[view.state]
+    beside = _narrowing(visit, view)
+    # Counted as the list would be if it were loaded anew.
+    listed = _listed(visit, view, None)
     return visit.part(
         "parts/memories_changed.html",
         toast=toast,
         rows=[row_of(one.after, view) for one in result.changed if one.after.status in stay],
         gone=[one.after.id for one in result.changed if one.after.status not in stay],
-        beside=_narrowing(visit, view),
+        beside=beside,
+        told=_counted(listed, beside),
+        is_near=listed["is_near"],
         view=view,
     )
 

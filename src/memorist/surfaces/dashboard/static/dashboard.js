@@ -90,7 +90,10 @@ document.addEventListener("change", (event) => {
 });
 
 function showSelection() {
-  const chosen = document.querySelectorAll("[data-selectable]:checked").length;
+  const boxes = [...document.querySelectorAll("[data-selectable]")];
+  const chosen = boxes.filter((box) => box.checked).length;
+  // Rows come and go: it is ticked while all that are shown are.
+  document.querySelectorAll("[data-select-all]").forEach((all) => (all.checked = chosen > 0 && chosen === boxes.length));
   document.querySelectorAll("[data-selection]").forEach((bar) => {
     bar.hidden = chosen === 0;
     const count = bar.querySelector("[data-selection-count]");
