@@ -317,12 +317,3 @@ def _bound(distances: Array, count: int) -> int:
     step = max(1, min(_SAMPLE, count // _OF_SAMPLE))
     totals = np.cumsum(np.bincount(distances[::step]))
     return int(np.searchsorted(totals, count // step))
-
-
-def runs(windows: Array) -> list[tuple[int, int]]:
-    """From and to of the runs in an ascending row of numbers."""
-    if not windows.size:
-        return []
-    begins = np.flatnonzero(np.diff(windows, prepend=windows[0] - 2) != 1)
-    ends = np.append(begins[1:], windows.size) - 1
-    return list(zip(windows[begins].tolist(), (windows[ends] + 1).tolist(), strict=True))

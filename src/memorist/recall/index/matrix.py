@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from memorist.recall.index import vectors
 from memorist.recall.index.columns import Array, Column, distinct, which_are
 from memorist.recall.index.helpers import helpers
-from memorist.recall.index.lists import Lists, Sketches, runs
+from memorist.recall.index.lists import Lists, Sketches
 from memorist.recall.index.snapshot import READ, Snapshot
 from memorist.recall.ranking import Scores
 
@@ -256,7 +256,7 @@ class MatrixView:
             windows, _ = self._windows_of(np.array([place]))
             window = windows[self.firsts[windows] == 0]
             if window.size:
-                vector: Scores = self.lists.rows.read(runs(window))[-1] * self.scales[window[-1]]
+                vector: Scores = self.lists.rows.read(window)[-1] * self.scales[window[-1]]
                 return vector
             listed = self.lists.size  # In lists each window is a group.
         groups = listed + np.flatnonzero((self.places[listed:] == place) & (self.firsts[listed:] == 0))
@@ -278,8 +278,8 @@ class MatrixView:
         assert self.lists is not None
         windows, cosines, far = self.lists.near(question)
         late = self._late(question)
-        far = np.sort(far[self.places[far] >= 0])
-        lows = self._compared(question, self.lists.rows.read(runs(far))) * self.scales[far]
+        far = far[self.places[far] >= 0]
+        lows = self._compared(question, self.lists.rows.read(far)) * self.scales[far]
         return Near(
             np.concatenate([self.places.take(windows), late.places]),
             np.concatenate([cosines, late.cosines]),
@@ -319,10 +319,9 @@ class MatrixView:
         """
         assert self.lists is not None
         windows, rows = self._windows_of(places)
-        order = np.argsort(windows)
-        windows, rows = windows[order], which[rows[order]]
+        rows = which[rows]
         found.cosines[rows] = _UNKNOWN
-        cosines = self._compared(question, self.lists.rows.read(runs(windows))) * self.scales[windows]
+        cosines = self._compared(question, self.lists.rows.read(windows)) * self.scales[windows]
         found.put(rows, cosines, self.firsts[windows])
 
     def _windows_of(self, places: Array) -> tuple[Array, Array]:
