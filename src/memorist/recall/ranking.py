@@ -115,16 +115,16 @@ def normalised(scores: Scores, among: Mask | None = None) -> Scores:
 
 def best(scores: Scores, count: int) -> Places:
     """The places of the greatest scores, greatest first; equal ones in the order of their places."""
-    places = np.arange(scores.size) if scores.size <= _RUN * count else np.flatnonzero(scores >= _bound(scores, count))
+    places = np.arange(scores.size) if scores.size <= 2 * count else np.flatnonzero(scores >= _bound(scores, count))
     order = np.lexsort((places, -scores[places]))[:count]
     return places[order]
 
 
 def _bound(scores: Scores, count: int) -> np.float32:
-    """A score that at least `count` reach: the count-th greatest of the greatest of each run is not above it."""
-    whole = scores.size // _RUN * _RUN
-    greatest = scores[:whole].reshape(-1, _RUN).max(axis=1)
-    bound: np.float32 = np.partition(greatest, greatest.size - count)[greatest.size - count]
+    """A score that at least `count` reach. Of many, the greatest of each run tell: their count-th greatest is one."""
+    if scores.size > _RUN * count:
+        scores = scores[: scores.size // _RUN * _RUN].reshape(-1, _RUN).max(axis=1)
+    bound: np.float32 = np.partition(scores, scores.size - count)[scores.size - count]
     return bound
 
 
