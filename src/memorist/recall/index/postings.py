@@ -36,7 +36,7 @@ _SHARE = 8
 
 _SAMPLED = 16_384
 _SPARE = 3
-_LIKELY = 2048
+_LIKELY = 3072
 """Rows of these that are compared by meaning, too."""
 
 _LOOKED_INTO = 4096
