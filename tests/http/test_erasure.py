@@ -52,6 +52,30 @@ def test_admin_erases_themselves_only_where_that_was_said_twice(by_keyword: Serv
         assert ada.get("/v1/memories").status_code == 401
 
 
+@pytest.mark.parametrize("credential", ["user", "service", "token"])
+def test_credential_of_one_agent_erases_nothing_of_the_others(
+    by_keyword: Served, tenant: str, credential: str
+) -> None:
+    with (
+        by_keyword.client(tenant, Role.SERVICE if credential == "service" else Role.USER, agent="bot") as bot,
+        by_keyword.client(tenant) as ada,
+    ):
+        if credential == "token":
+            bot.headers["Authorization"] = f"Bearer {by_keyword.token(tenant, Role.USER, 'ada', 'bot')}"
+        assert ada.post("/v1/memories", json={**new_memory("savings"), "profile_id": "finance"}).status_code == 201
+        for refused in (
+            bot.delete("/memory/user/purge"),
+            bot.post("/v1/records/purge", json={}),
+            bot.post("/v1/records/purge", json={"user": "ada"}),
+        ):
+            assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+        assert bot.post("/v1/records/reset", json={}).status_code == 200
+        assert [row["name"] for row in ada.get("/v1/memories").json()["data"]] == ["savings"]
+        # Who merely names an agent holds the user's own key.
+        own = ada.delete("/memory/user/purge", headers={"X-Memorist-Agent": "bot"})
+        assert own.json()["counts"]["memories"] == 1
+
+
 @pytest.mark.parametrize("database", ["sqlite", "postgres"])
 def test_erasure_of_much_is_answered_before_it_is_done(
     request: pytest.FixtureRequest, tmp_path: Path, tenant: str, database: str

@@ -297,6 +297,7 @@ def require_confirmed(given: str | None, expected: str, what: str) -> None:
 
 def _whom(principal: Principal, user: str | None) -> str:
     access.require(principal, access.Action.WRITE)
+    access.require_all_profiles(principal)
     if user is not None:
         principal = access.acting(principal, user=validation.identifier("user", user))
     if principal.user is None:

@@ -282,6 +282,17 @@ def require_user(principal: Principal) -> None:
         raise Forbidden("These memories are one user's. Use a user's key, or name the user with X-Memorist-User.")
 
 
+def require_all_profiles(principal: Principal) -> None:
+    """Raises Forbidden where the credential is one agent's: what the user has with the others is not its to count or
+    erase.
+    """
+    if principal.agent_bound and not allows(principal, Action.ADMINISTER):
+        raise Forbidden(
+            "This key is bound to an agent. Erasing everything of a user needs the user's own key; reset erases what "
+            "the agent has."
+        )
+
+
 def user_in_scope(principal: Principal) -> str:
     """The user that the scope `user` is about. Raises InvalidField where the caller acts for none."""
     if principal.user is None:

@@ -171,6 +171,7 @@ def list_events(request: Request, memory_id: MemoryId) -> Response:
 def purge_user(request: Request) -> Response:
     """At once and for good, with every agent of the calling user, whatever the policy says. Answers with the receipt:
     what was removed from where, and the verification that it is gone; of very much, 202 with one that is not done yet.
+    A key that is bound to an agent erases no other agent's (403).
     """
     return begun(request, core_of(request).erasure.purge_user(_caller(request), later=True))
 

@@ -142,7 +142,7 @@ def erase_records(request: Request, gone: MemoryIds) -> Response:
 @router.post("/purge", response_model=ReceiptRow, summary="Erase everything of a user")
 def purge_records(request: Request, whose: WhoseData) -> Response:
     """Your own, with every agent, or for admin keys any user's. Answers with the receipt, or 202 with one that is not
-    done yet.
+    done yet. Not for a key that is bound to an agent (403), unless it is an admin's.
     """
     erasure = core_of(request).erasure
     return begun(request, erasure.purge_user(source(request), whose.user, keys=whose.keys, later=True))
