@@ -11,9 +11,9 @@ from typing import Any
 from memorist.erasure.values import Erased, ErasureKind, ErasureStatus, Receipt, Verification
 from memorist.errors import InvalidField, InvalidId, InvalidJson
 from memorist.ids import parse_id
+from memorist.ingestion.values import Document
 from memorist.platform import validation
 from memorist.platform.erased_names import DOCUMENT, MEMORY, USER, document_entry, memory_id_of
-from memorist.platform.values import Owner
 from memorist.ports import Reader, Store
 from memorist.times import from_iso, to_iso
 
@@ -159,7 +159,8 @@ def _object(line: str) -> dict[str, Any]:
     return value
 
 
-def erased_documents(entries: Sequence[Erased], owner: Owner, document_id: str) -> bool:
-    """Whether a document is among those of the ledger."""
-    known = {entry.id for entry in entries}
-    return any(document_entry(salt, owner, document_id) in known for salt in {entry.salt for entry in entries})
+def erased_documents(entries: Sequence[Erased], document: Document) -> bool:
+    """Whether a document is among those of the ledger; one that was uploaded since is another."""
+    known = {entry.id for entry in entries if entry.erased_at >= document.updated_at}
+    salts = {entry.salt for entry in entries}
+    return any(document_entry(salt, document.owner, document.id) in known for salt in salts)

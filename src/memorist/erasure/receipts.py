@@ -1,7 +1,9 @@
-"""Receipts as they begin: of what was asked for, and of the rows whose retention ends on a day."""
+"""Receipts as they begin, of what was asked for and of the rows whose retention ends on a day, and as they count."""
 
 import secrets
+from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -48,6 +50,14 @@ def retention_receipt(tx: Writer, tenant: str, now: datetime) -> Receipt:
     receipt = new_receipt(Principal(tenant, Role.ADMIN, source="sweeper"), ErasureKind.RETENTION, {}, None, now)
     tx.receipts.insert(receipt)
     return receipt
+
+
+def add_counts(tx: Writer, receipt: Receipt, more: Mapping[str, int]) -> None:
+    # One of a ledger that is being applied is written when that is done, with the counts it always had.
+    if (locked := tx.receipts.lock(receipt.id)) is not None:
+        counts = Counter(locked.counts)
+        counts.update(more)
+        tx.receipts.save(replace(locked, counts=dict(counts)))
 
 
 def still_open(receipt: Receipt, now: datetime) -> bool:

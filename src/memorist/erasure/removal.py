@@ -4,14 +4,15 @@ and its counts in the receipt.
 
 import json
 import secrets
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
 from memorist.erasure import naming
+from memorist.erasure.documents import cut_documents, erase_document
 from memorist.erasure.ledger import erased_documents, erased_ids
+from memorist.erasure.receipts import add_counts
 from memorist.erasure.samples import Samples, strings_in, texts_of
 from memorist.erasure.values import EVERYTHING, Erased, Receipt
 from memorist.ingestion.values import Document
@@ -19,10 +20,8 @@ from memorist.memories import writing
 from memorist.memories.accesses import AccessLog
 from memorist.memories.values import Kind, Memory
 from memorist.platform.erased_names import (
-    DOCUMENT,
     MEMORY,
     USER,
-    document_entry,
     erased_event,
     hexadecimal,
     ids_named_in,
@@ -53,7 +52,7 @@ class Removal:
 
     def memories(self, memory_ids: Iterable[str]) -> None:
         for ids in naming.in_pages(memory_ids):
-            self._batch(partial(_get_many, ids))
+            self._batch(partial(_get_many, ids), documents_stay=True)
 
     def owned(self, owner: OwnerFilter) -> None:
         """Whatever a slice of owners has."""
@@ -74,9 +73,7 @@ class Removal:
         def work(tx: Writer) -> Document | None:
             document = tx.documents.get(owner, document_id)
             if document is not None:
-                tx.documents.erase(document)
-                tx.ledger.insert([self._entry(DOCUMENT, document_entry(self._receipt.salt, owner, document_id))])
-                add_counts(tx, self._receipt, {"documents": 1})
+                erase_document(tx, self._receipt, document, self._clock.now())
             return document
 
         document = self._store.write(self._tenant, work)
@@ -90,7 +87,7 @@ class Removal:
         after: Document | None = None
         while entries and (page := self._read(partial(_documents, EVERYTHING, after))):
             for document in page:
-                if erased_documents(entries, document.owner, document.id):
+                if erased_documents(entries, document):
                     self.document(document.owner, document.id)
             after = page[-1]
 
@@ -135,11 +132,15 @@ class Removal:
                 # What was injected into a turn is quoted in it.
                 self._store.write(self._tenant, partial(_empty_turn_event, turn_id, seq))
 
-    def _batch(self, find: Callable[[Writer], Sequence[Memory]]) -> int:
+    def _batch(self, find: Callable[[Writer], Sequence[Memory]], *, documents_stay: bool = False) -> int:
+        """`documents_stay`: those that chunks are of are not erased as well."""
+
         def work(tx: Writer) -> tuple[Sequence[Memory], list[str | None]]:
             memories = find(tx)
             texts = _texts(tx, memories)
             erase_batch(tx, self._receipt, memories, self._clock.now())
+            if documents_stay:
+                cut_documents(tx, self._receipt, memories, self._clock.now())
             return memories, texts
 
         memories, texts = self._store.write(self._tenant, work)
@@ -179,14 +180,6 @@ def erase_batch(tx: Writer, receipt: Receipt, memories: Sequence[Memory], now: d
         for memory in sorted(memories, key=lambda memory: memory.id)
     )
     add_counts(tx, receipt, tx.erasure.erase_rows(ids))
-
-
-def add_counts(tx: Writer, receipt: Receipt, more: Mapping[str, int]) -> None:
-    # One of a ledger that is being applied is written when that is done, with the counts it always had.
-    if (locked := tx.receipts.lock(receipt.id)) is not None:
-        counts = Counter(locked.counts)
-        counts.update(more)
-        tx.receipts.save(replace(locked, counts=dict(counts)))
 
 
 def _texts(tx: Writer, memories: Sequence[Memory]) -> list[str | None]:

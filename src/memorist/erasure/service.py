@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from memorist.erasure import ledger
+from memorist.erasure.documents import cut_documents
 from memorist.erasure.naming import in_pages, quotes_of
 from memorist.erasure.receipts import new_receipt, retention_receipt, still_open
 from memorist.erasure.removal import erase_batch
@@ -15,7 +16,7 @@ from memorist.errors import InvalidField, MemoristError, NotFound
 from memorist.ids import parse_id
 from memorist.ingestion.values import Document
 from memorist.memories import lifecycle
-from memorist.memories.values import Kind, Memory, Status
+from memorist.memories.values import Kind, Memory
 from memorist.platform import access, validation
 from memorist.platform.loop import Loop, unexpected_is_logged
 from memorist.platform.rounds import all_due
@@ -125,7 +126,7 @@ class Erasure:
         return self._run(receipt, is_much=is_much)
 
     def purge_rows(self, tx: Writer, memory_ids: Sequence[str]) -> None:
-        """Remove rows whose retention is over, inside the transaction that found them.
+        """Remove rows whose retention is over, inside the transaction that found them, and their text in documents.
 
         They share the tenant's receipt of the day, which `resume` finishes, and for which it scrubs the files.
         """
@@ -133,7 +134,9 @@ class Erasure:
         if memories:
             now = self._clock.now()
             self._runs.remove_saved(memories[0].tenant, {memory.owner.user for memory in memories})
-            erase_batch(tx, retention_receipt(tx, memories[0].tenant, now), memories, now)
+            receipt = retention_receipt(tx, memories[0].tenant, now)
+            erase_batch(tx, receipt, memories, now)
+            cut_documents(tx, receipt, memories, now)
 
     def purge_quotes(self, tenant: str, memory_ids: Collection[str]) -> Callable[[Writer, Collection[str]], None]:
         """Remove in the same way what repeats some memories word for word, and what other memories' events say of
@@ -319,9 +322,9 @@ def _documents_of(memories: Iterable[Memory], tx: Reader) -> list[Document]:
     """Documents that hold the text of these chunks."""
     found: dict[tuple[Owner, str], Document] = {}
     for memory in memories:
-        if memory.kind is Kind.DOCUMENT_CHUNK and memory.status is Status.ACTIVE and memory.source_ref:
+        if memory.kind is Kind.DOCUMENT_CHUNK and memory.source_ref:
             document = tx.documents.get(memory.owner, memory.source_ref)
-            if document is not None:
+            if document is not None and document.holds(memory):
                 found[document.owner, document.id] = document
     return list(found.values())
 

@@ -36,6 +36,10 @@ class DocumentReads(Protocol):
 class DocumentWrites(DocumentReads, Protocol):
     """The same in a transaction that writes."""
 
+    def lock(self, owner: Owner, document_id: str) -> Document | None:
+        """A document that nobody else changes until this transaction ends."""
+        ...
+
     def put(self, document: Document) -> None:
         """Write a document, over the one of its id and owner."""
         ...

@@ -264,11 +264,14 @@ class Ingestion:
             created_at=before.created_at if before else now,
             updated_at=now,
         )
-        if before is not None and replace(before, updated_at=now) == document:
-            return StoredDocument(before, was_new=False, changed=False), []
         if before is not None:
+            chunks_before = tx.documents.chunks_of(before)
+            # Those that were archived, deleted or purged since are stored anew.
+            is_whole = sum(map(before.holds, chunks_before)) == before.chunks
+            if is_whole and replace(before, updated_at=now) == document:
+                return StoredDocument(before, was_new=False, changed=False), []
             access.require_document_writable(principal, owner)
-            self._memories.rows.retire(tx, principal, tx.documents.chunks_of(before), "replaced")
+            self._memories.rows.retire(tx, principal, chunks_before, "replaced")
         tx.documents.put(document)
         drafts = [_chunk_draft(document, one) for one in chunks]
         prepared = [

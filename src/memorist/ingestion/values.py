@@ -45,6 +45,10 @@ class Document:
     created_at: datetime
     updated_at: datetime
 
+    def holds(self, chunk: Memory) -> bool:
+        """Whether one of its chunks is of this version: those of a version are written after it."""
+        return chunk.created_at >= self.updated_at
+
 
 @dataclass(frozen=True, slots=True)
 class DocumentPosition:

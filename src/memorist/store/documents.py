@@ -63,6 +63,10 @@ class DocumentStatements(TenantStatements):
         rows = self._rows("chunks_of", **owner_parameters(owner), document_id=document.id)
         return [memory_from_row(row) for row in rows]
 
+    def lock(self, owner: Owner, document_id: str) -> Document | None:
+        rows = self._rows("lock_document", **owner_parameters(owner), id=document_id)
+        return document_from_row(rows[0]) if rows else None
+
     def put(self, document: Document) -> None:
         self._run("put_document", **document_to_parameters(document))
 

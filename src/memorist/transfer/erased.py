@@ -53,7 +53,7 @@ class Gone:
 
     def has_document(self, document: Document) -> bool:
         is_purged = self._is_purged(document.owner.user, document.updated_at)
-        return is_purged or erased_documents(self.documents, document.owner, document.id)
+        return is_purged or erased_documents(self.documents, document)
 
     def _is_purged(self, user: str | None, at: datetime) -> bool:
         return user is not None and user in self.users and at <= self.users[user]

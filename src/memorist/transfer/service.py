@@ -305,13 +305,12 @@ class Transfer:
         """
         here = tx.documents.get(document.owner, document.id)
         if here is not None:
-            # Those of a version are written after it.
             chunks = tx.documents.chunks_of(document)
-            is_whole = any(chunk.created_at >= document.updated_at for chunk in chunks)
+            is_whole = any(map(document.holds, chunks))
             # An export that was taken during an upload has a text without its chunks.
             if here.updated_at >= document.updated_at or not is_whole:
                 return
-            old = [one for one in chunks if one.created_at < document.updated_at and one.id not in brought]
+            old = [one for one in chunks if not document.holds(one) and one.id not in brought]
             self._rows.retire(tx, principal, old, "replaced")
         tx.documents.put(document)
 
@@ -326,7 +325,7 @@ def _is_outdated(tx: Reader, memory: Memory) -> bool:
     if memory.kind is not Kind.DOCUMENT_CHUNK or memory.status is not Status.ACTIVE or memory.source_ref is None:
         return False
     document = tx.documents.get(memory.owner, memory.source_ref)
-    return document is not None and memory.created_at < document.updated_at
+    return document is not None and not document.holds(memory)
 
 
 def _looks_after_all(principal: Principal) -> bool:

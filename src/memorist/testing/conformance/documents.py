@@ -25,9 +25,11 @@ class DocumentConformance(StoreFixtures):
             newer = replace(document, content="new", chunks=7, updated_at=START + timedelta(days=1))
             put_document(store, tenant, newer)
             assert store.read(tenant, lambda tx: tx.documents.get(owner, document.id)) == newer
+            assert store.write(tenant, lambda tx: tx.documents.lock(owner, document.id)) == newer
             assert store.read(tenant, lambda tx: tx.documents.find_titled(owner, document.title)) == newer
             assert store.read(tenant, lambda tx: tx.documents.find_titled(Owner("eve"), document.title)) is None
             assert store.read(tenant, lambda tx: tx.documents.get(Owner("eve"), document.id)) is None
+            assert store.write(tenant, lambda tx: tx.documents.lock(Owner("eve"), document.id)) is None
 
     def test_documents_of_a_slice_are_listed_in_pieces(self, store: Store, tenant: str) -> None:
         owners = (Owner("ada"), Owner("ada", "coder"), Owner("bob"), Owner())

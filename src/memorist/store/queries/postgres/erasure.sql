@@ -16,6 +16,12 @@ strpos
 -- One receipt, which nobody else changes until this transaction ends.
 SELECT {receipt_columns} FROM receipts WHERE tenant_id = :tenant AND id = :id FOR UPDATE
 
+-- name: lock_document
+-- One document of exactly that owner, which nobody else changes until this transaction ends.
+SELECT {document_columns} FROM documents
+WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id AND id = :id
+FOR UPDATE
+
 -- name: hold_memories
 -- Those of some memories that exist; nobody erases them before this transaction ends.
 SELECT id FROM memories WHERE tenant_id = :tenant AND id = ANY (CAST(:ids AS text[])) ORDER BY id FOR KEY SHARE

@@ -1,0 +1,130 @@
+"""Documents age with their chunks: what is purged of a document is not read in its text either."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from memorist.core import Core
+from memorist.erasure.ledger import ledger_lines
+from memorist.errors import NotFound
+from memorist.ingestion.values import Document
+from memorist.memories.sweeper import Sweep
+from memorist.memories.values import Memory
+from memorist.platform.values import Principal
+from memorist.testing import FrozenClock, new_tenant
+
+SECTIONS = [f"# Part {name}\n\n" + f"The {name} earns 4711 a month. " * 600 for name in ("alpha", "beta", "gamma")]
+
+
+@pytest.fixture
+def paper(core: Core, ada: Principal) -> Document:
+    stored = core.ingestion.add_document(ada, title="Payroll", content="\n\n".join(SECTIONS)).document
+    assert stored.chunks >= len(SECTIONS)
+    return stored
+
+
+def chunks_of(core: Core, ada: Principal, paper: Document) -> list[Memory]:
+    return core.store.read(ada.tenant, lambda tx: tx.documents.chunks_of(paper))
+
+
+def age(clock: FrozenClock, sweep: Callable[[], Sweep]) -> None:
+    """Through the archive and the grace to the end."""
+    for days in (91, 61, 8, 1):
+        clock.advance(timedelta(days=days))
+        sweep()
+
+
+def purge(core: Core, ada: Principal, chunks: Sequence[Memory], clock: FrozenClock, sweep: Callable[[], Sweep]) -> None:
+    for chunk in chunks:
+        core.memories.forget(ada, chunk.id)
+    for days in (8, 1):
+        clock.advance(timedelta(days=days))
+        sweep()
+
+
+def test_document_goes_with_its_last_chunk_and_can_be_uploaded_again(
+    core: Core, ada: Principal, admin: Principal, clock: FrozenClock,
+    paper: Document, sweep: Callable[[], Sweep], enforce: Callable[..., None],
+) -> None:  # fmt: skip
+    enforce()
+    age(clock, sweep)
+    with pytest.raises(NotFound):
+        core.ingestion.get_document(ada, paper.id)
+    (receipt,) = core.erasure.receipts(admin)
+    assert (receipt.counts["documents"], receipt.counts["memories"]) == (1, paper.chunks)
+    clock.advance(timedelta(seconds=1))
+    again = core.ingestion.add_document(ada, title="Payroll", content=paper.content, document_id=paper.id)
+    assert (again.was_new, again.changed) == (True, True)
+    assert len(chunks_of(core, ada, again.document)) == paper.chunks
+    clock.advance(timedelta(days=2))
+    (done,) = core.erasure.resume()
+    assert done.verification is not None
+    assert done.verification.ok
+    # An import knows it from what was erased.
+    exported = list(core.transfer.export(ada))
+    core.erasure.reset(ada)
+    list(core.transfer.import_(ada, exported))
+    assert core.ingestion.get_document(ada, paper.id) == again.document
+
+
+def test_of_a_document_whose_chunk_is_purged_the_rest_stays_where_it_was(
+    core: Core, ada: Principal, clock: FrozenClock,
+    paper: Document, sweep: Callable[[], Sweep], enforce: Callable[..., None],
+) -> None:  # fmt: skip
+    enforce()
+    before = chunks_of(core, ada, paper)
+    gone = [one for one in before if "alpha" in one.content]
+    purge(core, ada, gone, clock, sweep)
+    left = core.ingestion.get_document(ada, paper.id)
+    assert "alpha" not in left.content
+    assert (left.chunks, len(left.content)) == (paper.chunks - len(gone), len(paper.content))
+    for chunk in chunks_of(core, ada, paper):
+        assert chunk.meta is not None
+        assert left.content[chunk.meta["start"] : chunk.meta["end"]] == chunk.content
+    again = core.ingestion.add_document(ada, title="Payroll", content=paper.content)
+    assert (again.document.id, again.was_new, again.changed) == (paper.id, False, True)
+    assert len(chunks_of(core, ada, paper)) == paper.chunks
+
+
+def test_purge_of_an_older_version_leaves_the_document(
+    core: Core, ada: Principal, clock: FrozenClock,
+    paper: Document, sweep: Callable[[], Sweep], enforce: Callable[..., None],
+) -> None:  # fmt: skip
+    enforce()
+    clock.advance(timedelta(days=1))
+    newer = core.ingestion.add_document(ada, title="Payroll", content=paper.content + "\n\n# Part delta\n\nNew.")
+    purge(core, ada, [], clock, sweep)
+    assert core.ingestion.get_document(ada, paper.id) == newer.document
+
+
+def test_ledger_takes_the_same_out_of_a_document_elsewhere(
+    core: Core, ada: Principal, clock: FrozenClock,
+    paper: Document, sweep: Callable[[], Sweep], enforce: Callable[..., None],
+) -> None:  # fmt: skip
+    enforce()
+    exported = list(core.transfer.export(ada))
+    purge(core, ada, [one for one in chunks_of(core, ada, paper) if "alpha" in one.content], clock, sweep)
+    clock.advance(timedelta(days=2))
+    core.erasure.resume()
+    left = core.ingestion.get_document(ada, paper.id)
+    there = replace(ada, tenant=core.identity.create_tenant(new_tenant())[0].id)
+    list(core.transfer.import_(there, exported))
+    assert core.ingestion.get_document(there, paper.id) == paper
+    lines = [line.replace(ada.tenant, there.tenant) for line in ledger_lines(core.store, ada.tenant)]
+    core.erasure.apply(lines)
+    assert core.ingestion.get_document(there, paper.id) == left
+
+
+@pytest.mark.parametrize("retire", ["forget", "archive"])
+def test_document_whose_chunks_are_out_of_use_is_stored_anew(core: Core, ada: Principal, retire: str) -> None:
+    paper = core.ingestion.add_document(ada, title="Payroll", content="\n\n".join(SECTIONS)).document
+    chunk = chunks_of(core, ada, paper)[0]
+    getattr(core.memories if retire == "forget" else core.retention, retire)(ada, chunk.id)
+    again = core.ingestion.add_document(ada, title="Payroll", content=paper.content)
+    assert (again.document.id, again.was_new, again.changed) == (paper.id, False, True)
+    assert chunks_of(core, ada, paper)[0].content == chunk.content
+    assert len(chunks_of(core, ada, paper)) == paper.chunks
+    same = core.ingestion.add_document(ada, title="Payroll", content=paper.content)
+    assert (same.was_new, same.changed) == (False, False)
