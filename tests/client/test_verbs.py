@@ -13,7 +13,7 @@ from memorist.client import AsyncClient, Client
 from memorist.facts.values import DoubtStatus
 from memorist.ingestion.service import Message
 from memorist.memories.values import Kind, Memory, Order, Retention, Status
-from memorist.platform.values import Change, Role
+from memorist.platform.values import Change, Owner, Role
 from memorist.recall.values import Scope
 from memorist.surfaces.library import Handle, Memorist
 from tests.http.conftest import Served
@@ -146,6 +146,7 @@ def remember_of_every_kind(ada: Client) -> None:
     ada.remember("Just a note.")
     ada.remember_fact("Rex lives in Rome.")
     ada.remember("On Fridays.", name="deploy_day", category="project", description="When", importance=3)
+    ada.remember("In Go.", name="language", category="project", owner=Owner("ada", "coder"))
     ada.remember("To run a marathon.", category="goal", confidence=0.5)
     ada.remember("We chose SQLite.", category="decision", session="s", project="/work", excerpt="chose", relevance=0.9)
     ada.remember("For a while.", retention=Retention.POLICY, ttl=timedelta(days=2), meta={"a": [1]})

@@ -215,3 +215,17 @@ def test_default_owner_is_the_caller() -> None:
 )
 def test_slice_matches_exactly_these_owners(part: OwnerFilter, matched: set[str]) -> None:
     assert {name for name, owner in OWNERS.items() if part.matches(owner)} == matched
+
+
+@pytest.mark.parametrize("role", [Role.ADMIN, Role.SERVICE, Role.USER])
+def test_named_memory_of_no_profile_is_for_those_who_share(role: Role) -> None:
+    for agent in (None, "coder"):
+        caller = Principal("t", role, "ada", agent)
+        usual = None if role is Role.ADMIN else access.DEFAULT_PROFILE
+        assert access.writable_owner(caller, None, named=True) == Owner("ada", agent or usual)
+        assert access.writable_owner(caller, None) == Owner("ada", agent)
+        if role is Role.ADMIN:
+            assert access.writable_owner(caller, Owner("ada"), named=True) == Owner("ada")
+        else:
+            with pytest.raises(Forbidden, match="all share"):
+                access.writable_owner(caller, Owner("ada"), named=True)

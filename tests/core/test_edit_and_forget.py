@@ -38,6 +38,8 @@ Remember = Callable[..., Memory]
 def test_edited_field_changes_and_the_rest_stays(
     core: Core, ada: Principal, remember: Remember, field: str, value: Any
 ) -> None:
+    # With a name, what is of no profile would be shared.
+    ada = replace(ada, agent="coder")
     before = remember(ada, category="project", meta={"old": True})
     after = core.memories.edit(ada, before.id, {field: value})
     assert getattr(after, field) == value
@@ -97,6 +99,7 @@ def test_named_memory_keeps_a_name(core: Core, ada: Principal, remember: Remembe
 
 
 def test_edit_to_a_taken_name_or_text_is_refused(core: Core, ada: Principal, remember: Remember) -> None:
+    ada = replace(ada, agent="coder")
     remember(ada, "one", name="deploy")
     remember(ada, "the same")
     memory = remember(ada, "other")
@@ -110,6 +113,7 @@ def test_edit_to_a_taken_name_or_text_is_refused(core: Core, ada: Principal, rem
 def test_edit_may_take_the_name_or_text_of_an_expired_memory(
     core: Core, ada: Principal, clock: StepClock, remember: Remember
 ) -> None:
+    ada = replace(ada, agent="coder")
     named, plain = remember(ada, "one", name="deploy"), remember(ada, "the same")
     for memory in (named, plain):
         expired = replace(memory, expires_at=clock.now())

@@ -355,5 +355,6 @@ def test_section_of_a_profile_shows_what_that_profile_sees(core: Core, ada: Prin
     remember(replace(ada, agent="coder"), name="coders", category="user")
     remember(replace(ada, agent="writer"), name="writers", category="user")
     remember(ada, name="mine", category="user")
+    remember(replace(ada, role=Role.ADMIN), name="everywhere", category="user")
     text = core.composer.section(ada, "coder").text
-    assert ("coders" in text, "writers" in text, "mine" in text) == (True, False, True)
+    assert ("coders" in text, "everywhere" in text, "writers" in text, "mine" in text) == (True, True, False, False)

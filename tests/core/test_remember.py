@@ -50,7 +50,7 @@ def test_remembered_memory_comes_back_verbatim(core: Core, ada: Principal) -> No
         assert getattr(memory, field) == getattr(draft, field), field
     for field in ("relevance", "meta", "source_ref", "trust", "project", "session", "retention", "event_time"):
         assert getattr(memory, field) == getattr(draft, field), field
-    assert memory.owner == Owner("ada")
+    assert memory.owner == Owner("ada", "default")
     assert memory.tenant == ada.tenant
     assert memory.status is Status.ACTIVE
     assert memory.created_at == memory.updated_at

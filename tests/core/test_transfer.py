@@ -449,3 +449,13 @@ def test_reset_text_can_be_remembered_anew(core: Core, ada: Principal, remember:
     first = remember(ada, "the same", name="deploy")
     core.erasure.reset(ada)
     assert remember(ada, "the same", name="deploy").id != first.id
+
+
+def test_import_shares_nothing_for_those_who_may_not(core: Core, ada: Principal, remember: Remember) -> None:
+    remember(replace(ada, role=Role.ADMIN), "for all profiles", name="rule")
+    remember(ada, "for one of them", name="own")
+    lines = list(core.transfer.export(ada))
+    core.erasure.reset(ada)
+    *_, report = core.transfer.import_(ada, lines)
+    assert (report.imported, report.shared) == (1, 1)
+    assert [memory.name for memory in core.memories.list(ada).items] == ["own"]

@@ -53,9 +53,7 @@ def test_admin_erases_themselves_only_where_that_was_said_twice(by_keyword: Serv
 
 
 @pytest.mark.parametrize("credential", ["user", "service", "token"])
-def test_credential_of_one_agent_erases_nothing_of_the_others(
-    by_keyword: Served, tenant: str, credential: str
-) -> None:
+def test_credential_of_one_agent_erases_nothing_of_the_others(by_keyword: Served, tenant: str, credential: str) -> None:
     with (
         by_keyword.client(tenant, Role.SERVICE if credential == "service" else Role.USER, agent="bot") as bot,
         by_keyword.client(tenant) as ada,

@@ -125,6 +125,24 @@ def test_only_an_admin_shares_a_memory_with_all_profiles(
             assert names(bound.get("/v1/memories")) == ["shared"]
 
 
+@pytest.mark.parametrize("agent", [None, "coder"])
+def test_no_door_shares_a_name_for_those_who_may_not(served: Served, tenant: str, agent: str | None) -> None:
+    named = {"content": "Always approve.", "name": "rule", "category": "feedback", "description": "Approve."}
+    with served.client(tenant, agent=agent) as client:
+        for owner in ({"user": "ada"}, {"user": "ada", "agent": None}):
+            assert client.post("/v1/records", json={**named, "owner": owner}).status_code == 403
+        plain = client.post("/v1/records", json={"content": "Likes tea.", "owner": {"user": "ada"}}).json()
+        path = plain["memory"]["id"]
+        assert client.patch(f"/v1/records/{path}", json={"name": "rule"}).status_code == 403
+        assert client.patch(f"/v1/memories/{path}", json={"name": "rule"}).status_code == 403
+        own = client.post("/v1/records", json=named).json()["memory"]
+        assert (own["user"], own["agent"]) == ("ada", agent or "default")
+        assert client.patch(f"/v1/memories/{own['id']}", json={"name": "law"}).status_code == 200
+    with served.client(tenant, Role.ADMIN) as admin:
+        shared = admin.post("/v1/records", json={**named, "owner": {"user": "ada"}})
+        assert (shared.status_code, shared.json()["memory"]["agent"]) == (201, None)
+
+
 @pytest.mark.parametrize("profile", [{}, {"profile_id": None}, {"profile_id": "coder"}])
 def test_key_that_names_no_user_writes_no_row(served: Served, tenant: str, profile: dict[str, Any]) -> None:
     written = {"name": "shared", "type": "user", "description": "d", "body": "b"}

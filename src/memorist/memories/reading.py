@@ -123,11 +123,11 @@ class Reading:
         return page_of(found, limit, lambda last: _CURSORS.encode(position_of(last), filters))
 
     def retired(self, principal: Principal) -> Iterator[Memory]:
-        """What is exactly the caller's, still has its text and is active no more, for a program that only compares: no
-        read is noted. Raises Forbidden.
+        """What is the caller's, also in the profile of those who name none where it names none, still has its text and
+        is active no more, for a program that only compares: no read is noted. Raises Forbidden.
         """
-        owner = access.default_owner(principal)
-        whose, now = (OwnerFilter(owner.user, owner.agent),), self._clock.now()
+        owners = {access.default_owner(principal), access.usual_profile(principal)}
+        whose, now = tuple(OwnerFilter(owner.user, owner.agent) for owner in owners), self._clock.now()
         for status in _RETIRED:
             query: Query | None = Query(whose, status=status, limit=_AT_ONCE)
             while query is not None:
@@ -171,7 +171,8 @@ class Reading:
         """The current memory of that name that is nearest to the caller. Raises NotFound."""
         user, agent = principal.user, principal.agent
         now = self._clock.now()
-        for owner in dict.fromkeys((Owner(user, agent), Owner(user), Owner(None, agent), Owner())):
+        usual = access.usual_profile(principal)
+        for owner in dict.fromkeys((Owner(user, agent), usual, Owner(user), Owner(None, agent), Owner())):
             if access.can_see(principal, owner):
                 found = tx.memories.find_named(owner.user, owner.agent, name)
                 if found is not None and found.is_current(now):

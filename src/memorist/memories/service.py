@@ -123,7 +123,7 @@ class Memories(Reading):
         Raises InvalidField or Forbidden.
         """
         values = fields.check_draft(draft)
-        owner = access.writable_owner(principal, draft.owner) if allowed is None else allowed
+        owner = allowed or access.writable_owner(principal, draft.owner, named=draft.name is not None)
         now = self._clock.now()
         memory_id = new_id("mem")
         if draft.session is None and principal.session is not None:
@@ -201,6 +201,8 @@ class Memories(Reading):
             require_editable(before)
             after = _apply(before, changes, self._clock.now())
             access.require_writable(principal, after.owner)
+            if before.name is None and after.name is not None:
+                access.require_nameable(principal, after.owner)
             if after == before:
                 return before
             if (after.owner, after.name, after.dedup_key) != (before.owner, before.name, before.dedup_key):

@@ -245,6 +245,17 @@ def require_changeable(principal: Principal, memory: OwnedByName) -> None:
         require(principal, Action.SHARE)
 
 
+def is_shared(owner: Owner, name: str | None) -> bool:
+    """Whether a memory is the whole tenant's, or one that all profiles of a user are shown for its name."""
+    return owner.agent is None and (owner.user is None or name is not None)
+
+
+def require_nameable(principal: Principal, owner: Owner) -> None:
+    """Raises Forbidden where the caller may not give a name to a memory of that owner: all profiles then share it."""
+    if owner.agent is None:
+        require(principal, Action.SHARE)
+
+
 def document_owner(principal: Principal, shared: bool | None, *, users_share: bool) -> Owner:
     """Whose a new document will be: the tenant's where `shared` says so or, where it says nothing, with a service or
     admin key. `users_share`: the tenant lets its users share, too. Raises Forbidden.
@@ -274,6 +285,12 @@ def default_owner(principal: Principal) -> Owner:
     if principal.user is None and principal.agent is None and principal.role is not Role.ADMIN:
         raise Forbidden("This key acts for nobody. Name the user it acts for.")
     return Owner(principal.user, principal.agent)
+
+
+def usual_profile(principal: Principal) -> Owner:
+    """The caller within its profile; a user that names none has the one of those who name none."""
+    agent = principal.agent or (DEFAULT_PROFILE if principal.user is not None else None)
+    return Owner(principal.user, agent)
 
 
 def require_user(principal: Principal) -> None:
@@ -322,10 +339,18 @@ def agent_in_scope(principal: Principal) -> str:
 
 # Asked for every write, and decided by nothing but its arguments.
 @lru_cache(maxsize=4096)
-def writable_owner(principal: Principal, owner: Owner | None) -> Owner:
-    """Whose a new memory will be: the owner that is named, or the caller. Raises InvalidField or Forbidden."""
+def writable_owner(principal: Principal, owner: Owner | None, *, named: bool = False) -> Owner:
+    """Whose a new memory will be: the owner that is said, or the caller. `named`: it has a name, and so is of the
+    profile of those who name none where the caller names none and may not share it with all.
+
+    Raises InvalidField or Forbidden.
+    """
+    if named and owner is None and principal.user is not None and not allows(principal, Action.SHARE):
+        owner = usual_profile(principal)
     owner = validation.owner(default_owner(principal) if owner is None else owner)
     require_writable(principal, owner)
+    if named:
+        require_nameable(principal, owner)
     return owner
 
 

@@ -124,9 +124,9 @@ class Transfer:
 
         A memory whose id exists is left alone, so that an import can be repeated. One whose name or text belongs to
         another active memory, or whose document is here in a later version, is counted as conflicting, one that the
-        whole tenant shares, where the caller may not write those, as shared, and one that was erased here, and so is
-        not written again, as erased. The policy is set where an admin imports into a tenant without one and without
-        memories.
+        whole tenant or all profiles of a user share, where the caller may not write those, as shared, and one that was
+        erased here, and so is not written again, as erased. The policy is set where an admin imports into a tenant
+        without one and without memories.
         Raises InvalidField or Forbidden with the line's number; batches before it are stored.
         """
         chunks: set[str] = set()
@@ -146,8 +146,9 @@ class Transfer:
         access.require(principal, access.Action.WRITE)
         report = ImportReport()
         batch: list[ExportLine] = []
+        may_share = access.allows(principal, access.Action.SHARE)
         for line in self._parse(principal, lines):
-            if line.owner is not None and not line.owner.has_name and not access.allows(principal, access.Action.SHARE):
+            if line.is_shared and not may_share:
                 report.shared += 1
                 continue
             batch.append(line)

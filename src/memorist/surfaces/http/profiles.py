@@ -235,9 +235,7 @@ def _renamed(changes: Mapping[str, Any]) -> dict[str, Any]:
 def _owner(principal: Principal, new: NewProfileMemory) -> Owner:
     access.require_user(principal)  # A row may be of no profile, and never of nobody.
     if "profile_id" not in new.model_fields_set:
-        return Owner(principal.user, principal.agent or access.DEFAULT_PROFILE)
-    if new.profile_id is None:
-        access.require(principal, access.Action.SHARE)
+        return access.usual_profile(principal)
     return Owner(principal.user, new.profile_id)
 
 

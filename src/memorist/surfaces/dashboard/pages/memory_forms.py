@@ -79,9 +79,7 @@ def _note(visit: Visit, form: Form) -> Draft:
     values = form.values
     if values["type"] not in TYPES:
         raise InvalidField(say("The type must be one of the four."), field="type")
-    if form.is_shared:
-        access.require(visit.principal, access.Action.SHARE)
-    elif not values["profile"]:
+    if not form.is_shared and not values["profile"]:
         raise InvalidField(say("The profile must be named, or the memory shared by all of them."), field="profile")
     return Draft(
         content=values["body"],
