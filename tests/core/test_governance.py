@@ -1,16 +1,19 @@
 """Every memory is governed by the door that wrote it."""
 
 import dataclasses
+from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from memorist.context.companion import Category
 from memorist.core import Core
 from memorist.errors import NotEditable
+from memorist.ingestion.service import Message
 from memorist.memories.governance import RULES, may_retire, presumed_governor
 from memorist.memories.records import memory_from_record, memory_to_record
 from memorist.memories.values import Draft, Governor, Kind, Memory, Retention, Trust
-from memorist.platform.values import Principal
+from memorist.platform.values import Owner, Principal
 from memorist.testing import make_memory
 
 
@@ -51,6 +54,32 @@ def test_only_what_its_door_allows_is_changed_in_place(core: Core, ada: Principa
     with pytest.raises(NotEditable, match=RULES[door].door):
         core.memories.edit(ada, written.id, {"content": "The kiln is cold."})
     assert core.memories.get(ada, written.id).content == "The kiln is hot."
+
+
+@pytest.mark.parametrize("changes", [{"content": "forged"}, {"meta": {"role": "assistant"}}, {"importance": 3}])
+def test_what_was_seen_is_kept_verbatim(core: Core, ada: Principal, changes: dict[str, Any]) -> None:
+    (said,) = core.ingestion.add_messages(ada, "s", [Message("user", "The kiln is hot.")])
+    output = core.ingestion.add_tool_output(ada, "s", tool_call_id="c", tool_name="t", content="42")
+    document = core.ingestion.add_document(ada, title="Kilns", content="Kilns are hot.").document
+    (chunk,) = core.store.read(ada.tenant, lambda tx: tx.documents.chunks_of(document))
+    for memory in (said.memory, output.memory, chunk):
+        with pytest.raises(NotEditable, match="kept verbatim"):
+            core.memories.edit(ada, memory.id, changes)
+        assert core.store.read(ada.tenant, lambda tx, one=memory: tx.memories.get(one.id)) == memory
+
+
+def test_what_is_written_over_under_its_name_is_kept(core: Core, ada: Principal) -> None:
+    owner = Owner("ada", "default")
+    aged = {"retention": Retention.POLICY}
+    for name, ending in (("one", {"ttl": timedelta(seconds=3)}), ("two", aged), ("three", aged)):
+        (before,) = core.memories.remember(ada, [Draft("v1", name=name, category="user", owner=owner, **ending)])
+        assert (before.memory.expires_at or before.memory.archive_at) is not None
+        text = "v1" if name == "three" else "v2"
+        after = core.memories.put(ada, owner, name, {"content": text, "category": "user"}).memory
+        assert (after.id, after.content) == (before.memory.id, text)
+        assert (after.expires_at, after.archive_at, after.retention_expires_at) == (None, None, None)
+        assert after.retention is Retention.KEEP
+        assert core.store.read(ada.tenant, lambda tx, one=after: tx.memories.get(one.id)) == after
 
 
 def test_same_text_of_two_doors_is_two_memories(core: Core, ada: Principal) -> None:

@@ -402,7 +402,7 @@ def test_revoked_key_stops_with_the_next_request(served: Served, tenant: str, ad
 def test_what_was_said_cannot_be_rewritten(ada: httpx2.Client) -> None:
     said = ada.post("/v1/sessions/s1/messages", json={"messages": [{"role": "user", "content": "I said this."}]})
     answer = ada.patch(f"/v1/memories/{said.json()['ids'][0]}", json={"body": "I said that."})
-    assert (answer.status_code, answer.json()["code"]) == (409, "conflict")
+    assert (answer.status_code, answer.json()["code"]) == (409, "not_editable")
     assert ada.get(f"/v1/memories/{said.json()['ids'][0]}").json()["body"] == "I said this."
 
 

@@ -78,7 +78,6 @@ class Bulk:
         changes = {} if category is None else {"category": category or None}
 
         def edit(memory: Memory) -> Memory:
-            self._memories.require_fact(principal, memory.id)
             return self._memories.edit(principal, memory.id, changes, profile=profile)
 
         return self._each(principal, memory_ids, edit)

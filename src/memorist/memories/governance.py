@@ -88,9 +88,11 @@ def is_editable(memory: Memory) -> bool:
 
 
 def require_editable(memory: Memory) -> None:
-    """Raises NotEditable where a fact's door lets nobody change it in place."""
+    """Raises NotEditable where a fact's door lets nobody change it in place, and of what is no fact but was seen."""
+    if memory.kind is not Kind.FACT:
+        raise NotEditable("What was said, returned or uploaded is kept verbatim. Forget it, or store a fact beside it.")
     rules = RULES[memory.governed_by]
-    if memory.kind is Kind.FACT and not is_editable(memory):
+    if rules.instead is not None:
         raise NotEditable(f"What {rules.door} wrote is not changed in place. {rules.instead}")
 
 

@@ -126,10 +126,17 @@ def merge(existing: Memory, again: Memory, now: datetime) -> Memory:
         )
         after = existing if after == existing else after
     if again.retention is Retention.KEEP and existing.retention is Retention.POLICY:
-        after = replace(after, retention=Retention.KEEP, archive_at=None, retention_expires_at=None)
+        after = keep(after)
     if existing.expires_at is not None and (again.expires_at is None or again.expires_at > existing.expires_at):
         after = replace(after, expires_at=again.expires_at)
     return existing if after is existing else replace(after, updated_at=_later(existing, now))
+
+
+def keep(memory: Memory) -> Memory:
+    """The memory as one that the policy ages no more."""
+    if memory.retention is Retention.KEEP:
+        return memory
+    return replace(memory, retention=Retention.KEEP, archive_at=None, retention_expires_at=None)
 
 
 # Moves: each returns the memory as it will be, a version later. All raise IllegalTransition.

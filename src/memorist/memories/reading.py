@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from memorist.errors import Conflict, InvalidField, NotFound
+from memorist.errors import InvalidField, NotFound
 from memorist.ids import parse_id
 from memorist.memories.accesses import AccessLog
 from memorist.memories.entries import note_reading
@@ -157,15 +157,6 @@ class Reading:
             return [replace(event, memory_id=memory_id) for event in told]
         access.require_visible(principal, memory, memory_id)
         return events
-
-    def require_fact(self, principal: Principal, memory_id: str) -> None:
-        """Raises Conflict where a memory is no fact but something that was seen, whose words are kept as they were."""
-        memory_id = parse_id("mem", memory_id)
-        found = self._store.read(principal.tenant, lambda tx: tx.memories.get(memory_id))
-        if found is not None and access.sees(principal, found) and found.kind is not Kind.FACT:
-            raise Conflict(
-                "What was said, returned or uploaded is kept verbatim. Forget it, or store a fact beside it."
-            )
 
     def _named(self, tx: Reader, principal: Principal, name: str) -> Memory:
         """The current memory of that name that is nearest to the caller. Raises NotFound."""

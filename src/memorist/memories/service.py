@@ -195,11 +195,15 @@ class Memories(Reading):
         changes: Mapping[str, Any],
         expected_version: str | None,
         redacted: Counts,
+        *,
+        kept: bool = False,
     ) -> Memory:
+        """`kept`: whatever time it had, it has no end from now on."""
+
         def attempt() -> Memory | None:
             before = self._writable(tx, principal, memory_id, expected_version)
             require_editable(before)
-            after = _apply(before, changes, self._clock.now())
+            after = _apply(before, changes, self._clock.now(), kept=kept)
             access.require_writable(principal, after.owner)
             if before.name is None and after.name is not None:
                 access.require_nameable(principal, after.owner)
@@ -227,7 +231,8 @@ class Memories(Reading):
         trust: Trust = Trust.USER,
         idempotency_key: str | None = None,
     ) -> Remembered:
-        """Store a memory under a name, or change those values of the one that its owner has there: `was_new` tells.
+        """Store a memory under a name, or change those values of the one that its owner has there: `was_new` tells. It
+        is kept from now on, whatever time that one had.
 
         Raises InvalidField, Forbidden, IdempotencyMismatch, IdempotencyInFlight or StoreError.
         """
@@ -239,7 +244,8 @@ class Memories(Reading):
         def attempt(tx: Writer) -> Remembered | None:
             before = tx.memories.find_named(owner.user, owner.agent, name)
             if before is not None and before.is_current(self._clock.now()):
-                return Remembered(self._edit(tx, principal, before.id, changes, None, redacted), was_new=False)
+                edited = self._edit(tx, principal, before.id, changes, None, redacted, kept=True)
+                return Remembered(edited, was_new=False)
             try:
                 return self.rows.insert_all(tx, principal, [prepared])[0]
             except NameTaken:
@@ -345,7 +351,7 @@ class Memories(Reading):
         )
 
 
-def _apply(before: Memory, changes: Mapping[str, Any], now: datetime) -> Memory:
+def _apply(before: Memory, changes: Mapping[str, Any], now: datetime, *, kept: bool) -> Memory:
     if before.name is not None and "name" in changes and changes["name"] is None:
         raise InvalidField("A named memory keeps a name.", field="name")
     values = {name: value for name, value in changes.items() if name != "agent"}
@@ -354,6 +360,8 @@ def _apply(before: Memory, changes: Mapping[str, Any], now: datetime) -> Memory:
     if after.name is not None and (after.name, after.category) != (before.name, before.category):
         given = after.category or ("" if "category" in changes else NamedType.REFERENCE)
         after = replace(after, category=validation.choice("category", given, NamedType).value)
+    if kept:
+        after = replace(lifecycle.keep(after), expires_at=None)
     return before if after == before else replace(after, updated_at=_later(before.updated_at, now))
 
 

@@ -183,8 +183,6 @@ def change_memory(
     """
     principal = _caller(request)
     memory_id = known_id("mem", memory_id)
-    if "body" in changes:
-        core_of(request).memories.require_fact(principal, memory_id)
     memory = core_of(request).memories.edit(
         principal,
         memory_id,

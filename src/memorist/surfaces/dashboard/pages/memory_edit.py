@@ -46,10 +46,8 @@ def save(visit: Visit) -> Response:
 
 
 def _editable(visit: Visit) -> Memory:
-    """Raises Conflict of what is kept verbatim, NotFound or Forbidden."""
-    memory_id = visit.path("id")
-    visit.core.memories.require_fact(visit.principal, memory_id)
-    return visit.core.dossiers.require_editable(visit.principal, memory_id)
+    """Raises NotEditable, NotFound or Forbidden."""
+    return visit.core.dossiers.require_editable(visit.principal, visit.path("id"))
 
 
 def _values(memory: Memory) -> dict[str, str]:
