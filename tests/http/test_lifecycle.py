@@ -89,7 +89,7 @@ def test_ttl_that_is_none_is_refused(user: httpx2.Client, minutes: Any) -> None:
 def test_expired_row_is_in_no_search_though_nothing_was_swept(user: httpx2.Client) -> None:
     row = add(user, ttl_minutes=1e-6)
     assert found(user) == []
-    assert user.post(f"/memory/{row['id']}/archive").status_code == 404
+    assert user.post(f"/memory/{row['id']}/archive").status_code == 409
     shown = user.get(f"/memory/{row['id']}").json()
     assert (shown["retention_status"], shown["archive_at"]) == ("archived", row["expires_at"])
     assert moment(shown, "retention_expires_at") - moment(row, "expires_at") == timedelta(days=60)
@@ -398,3 +398,15 @@ def test_a_dry_run_that_is_no_boolean_changes_nothing(admin: httpx2.Client, give
     answer = admin.put("/v1/admin/policy", json={"active_days": 30, "dry_run": given})
     assert (answer.status_code, answer.json()["field"]) == (422, "dry_run")
     assert admin.get("/v1/admin/policy").json()["revision"] == 0
+
+
+@pytest.mark.parametrize("door", ["/memory", "/api/memory"])
+def test_what_is_past_its_ttl_is_deleted_before_a_sweep_comes(ada: httpx2.Client, door: str) -> None:
+    added = ada.post("/memory/add", json={"content": "Ends at once.", "ttl_minutes": 0.000001}).json()["id"]
+    path = f"/memory/{added}"
+    assert ada.get(path).json()["retention_status"] == "archived"
+    assert ada.post(f"{path}/archive").status_code == 409
+    assert ada.delete(f"{door}/{added}").status_code in (200, 204)
+    assert ada.get(path).json()["retention_status"] == "soft_deleted"
+    told = ada.get(f"{path}/events").json()["events"]
+    assert [event["event_type"] for event in told] == ["created", "expired", "deleted"]

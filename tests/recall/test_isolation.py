@@ -89,7 +89,7 @@ def should_come_back(
 ) -> bool:
     """Everything but who may see it."""
     past = asked["as_of"] is not None or asked["known_at"] is not None
-    retired = memory.status is Status.ARCHIVED or memory.superseded_by is not None
+    superseded = memory.superseded_by is not None
     moment = memory.event_time or memory.created_at
     as_of, known_at = asked["as_of"], asked["known_at"]
     group = class_of(memory, session)
@@ -99,10 +99,10 @@ def should_come_back(
         is_in_scope = asked["scope"] == group and (group != "tenant" or memory.kind is Kind.DOCUMENT_CHUNK)
     return all(
         (
-            memory.status in (Status.ACTIVE, Status.ARCHIVED),
+            memory.status is Status.ACTIVE or (memory.status is Status.ARCHIVED and superseded),
             memory.anonymized_at is None,
             memory.expires_at is None or memory.expires_at > now,
-            past or not retired,
+            past or not superseded,
             as_of is None or memory.valid_from is None or memory.valid_from <= as_of,
             as_of is None or memory.valid_to is None or memory.valid_to > as_of,
             known_at is None or memory.created_at <= known_at,

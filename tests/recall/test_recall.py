@@ -263,11 +263,12 @@ def test_past_comes_back_when_it_is_asked_for(core: Core, ada: Principal) -> Non
     assert found(core, ada, "where does Ada live", known_at=START - timedelta(days=1)) == []
 
 
-def test_deleted_and_anonymized_rows_never_come_back(core: Core, ada: Principal) -> None:
+def test_deleted_archived_and_anonymized_rows_never_come_back(core: Core, ada: Principal) -> None:
     moments = {"as_of": core.clock.now() + timedelta(days=1), "known_at": core.clock.now() + timedelta(days=1)}
     change(core, remember(core, ada, "teapot 1"), anonymized_at=START, status=Status.ARCHIVED)
     core.memories.forget(ada, remember(core, ada, "teapot 2").id)
     change(core, remember(core, ada, "teapot 3"), status=Status.PURGED)
+    core.retention.archive(ada, remember(core, ada, "teapot 4").id)
     change(core, remember(core, ada, "teapot 4"), expires_at=START)
     for asked in ({}, *({name: moment} for name, moment in moments.items()), moments):
         assert found(core, ada, "teapot", **asked) == []
@@ -477,7 +478,7 @@ def test_why_not_gives_the_reason(core: Core, ada: Principal, teapots: list[Memo
     assert "number 1 of the answer" in reason(core, ada, teapots[3].content, teapots[3])
     core.memories.forget(ada, memory.id)
     assert "archived, superseded or deleted" in reason(core, ada, "kettle", memory)
-    assert "It is deleted" in reason(core, ada, "kettle", memory, as_of=core.clock.now())
+    assert "It is archived or deleted" in reason(core, ada, "kettle", memory, as_of=core.clock.now())
     expired = change(core, remember(core, ada, "another kettle"), expires_at=START)
     assert "past its expiry" in reason(core, ada, "kettle", expired)
 

@@ -68,8 +68,8 @@ class RetentionService:
     def _archive(self, tx: Writer, principal: Principal, memory_id: str) -> Memory:
         def attempt() -> Memory | None:
             before = self._changeable(tx, principal, memory_id)
-            if before.is_expired(self._clock.now()):
-                access.require_visible(principal, None, memory_id)
+            # Where its time is over, it is in the archive already, or deleted.
+            before = lifecycle.as_swept(before, self._policies.of(tx), self._clock.now())
             after = lifecycle.archive(before, self._policies.of(tx), self._clock.now())
             if not writing.move(tx, after, before.updated_at):
                 return None

@@ -77,11 +77,12 @@ def thread_of(memory: Memory) -> str:
 
 
 def standing(memory: Memory) -> Standing:
-    is_kept = memory.anonymized_at is None and memory.status in (Status.ACTIVE, Status.ARCHIVED)
-    if not is_kept or memory.repeats:
+    # What another fact took the place of was true once; what was archived otherwise is to be out of every search.
+    is_past = memory.superseded_by is not None
+    is_kept = memory.status is Status.ACTIVE or (memory.status is Status.ARCHIVED and is_past)
+    if not is_kept or memory.repeats or memory.anonymized_at is not None:
         return Standing.GONE
-    retired = memory.status is Status.ARCHIVED or memory.superseded_by is not None
-    return Standing.RETIRED if retired else Standing.LIVE
+    return Standing.RETIRED if is_past else Standing.LIVE
 
 
 def _text(value: object) -> str:

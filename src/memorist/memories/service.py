@@ -16,7 +16,7 @@ from memorist.memories.policy import Policy
 from memorist.memories.reading import Reading
 from memorist.memories.records import memory_from_record, memory_to_record
 from memorist.memories.rows import MemoryRows, clash_key, existing_like, write_over
-from memorist.memories.values import Draft, Governor, Memory, NamedType, Remembered, Retention, Status, Trust
+from memorist.memories.values import Draft, Governor, Memory, NamedType, Remembered, Retention, Trust
 from memorist.platform import access, validation
 from memorist.platform.actors import event_by
 from memorist.platform.attempts import until_written
@@ -323,16 +323,22 @@ class Memories(Reading):
     def _writable(
         self, tx: Writer, principal: Principal, memory_id: str, expected_version: str | None, *, archived: bool = False
     ) -> Memory:
-        """The current memory (or, where that will do, the archived one), which the caller may change.
+        """The current memory (or, where that will do, the archived one, be it that its time is over and no sweep came
+        by), which the caller may change.
 
         Raises NotFound, Forbidden or, where it has another version than was expected, StaleVersion.
         """
         memory = access.require_visible(principal, tx.memories.get(memory_id), memory_id)
-        is_there = memory.status.in_use if archived else memory.status is Status.ACTIVE
-        if not is_there or memory.is_expired(self._clock.now()):
+        version, now = memory.version, self._clock.now()
+        if archived and memory.status.in_use and memory.is_expired(now):
+            access.require_changeable(principal, memory)
+            self.rows.expire(tx, principal, memory)
+            memory = access.require_visible(principal, tx.memories.get(memory_id), memory_id)
+        is_there = memory.status.in_use if archived else memory.is_current(now)
+        if not is_there:
             access.require_visible(principal, None, memory_id)
         access.require_changeable(principal, memory)
-        if expected_version is not None and memory.version != expected_version:
+        if expected_version is not None and version != expected_version:
             raise StaleVersion
         return memory
 

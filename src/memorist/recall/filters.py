@@ -19,8 +19,8 @@ from memorist.times import to_micros
 REFUSALS = {
     "visible": "You may not see it with this agent.",
     "unexpired": "It is past its expiry.",
-    "live": "It is archived, superseded or deleted: ask with `as_of` or `known_at` for the past.",
-    "kept": "It is deleted.",
+    "live": "It is archived, superseded or deleted: `as_of` and `known_at` ask for what was superseded.",
+    "kept": "It is archived or deleted.",
     "true_then": "It was not true at `as_of`.",
     "known_then": "It was not known at `known_at`.",
     "scope": "It is outside the scope, or its class has the weight 0.",

@@ -9,6 +9,7 @@ from functools import partial
 from memorist.ids import new_id
 from memorist.memories import lifecycle, writing
 from memorist.memories.policy import ComingMove, ComingSpan, Move, Policy, SweepState
+from memorist.memories.searchable import Standing
 from memorist.memories.values import Governor, Kind, Memory, Query, Retention, Status
 from memorist.platform.values import Event, Owner, OwnerFilter
 from memorist.ports import Store, Writer
@@ -189,7 +190,7 @@ class AgingConformance(StoreFixtures):
         assert not store.write(tenant, lambda tx: writing.move(tx, moved, memory.updated_at))
         assert store.read(tenant, lambda tx: tx.aging.has_due(START + _DAY)) is False
         [entry] = store.read(tenant, lambda tx: tx.index.load("ada", "", 5))
-        assert entry.standing == 1
+        assert entry.standing == Standing.GONE
 
     def test_deadlines_are_scanned_and_set(self, store: Store, tenant: str) -> None:
         aging = _aging(store, tenant, START + _DAY)

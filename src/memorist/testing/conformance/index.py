@@ -61,7 +61,7 @@ class IndexConformance(ClaimConformance):
     @pytest.mark.parametrize(
         ("fields", "standing"),
         [
-            ({"status": Status.ARCHIVED}, Standing.RETIRED),
+            ({"status": Status.ARCHIVED}, Standing.GONE),
             ({"superseded_by": "mem_01J9Z3K4M5N6P7Q8R9S0T1V2W3"}, Standing.RETIRED),
             ({"status": Status.SOFT_DELETED}, Standing.GONE),
             ({"status": Status.HARD_DELETE_PENDING}, Standing.GONE),
