@@ -1,6 +1,8 @@
 """Cores with cheap models or with the real ones, on fresh tenants."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
@@ -9,10 +11,13 @@ import pytest
 from memorist.bootstrap import _local_embedder, _local_reranker, open_store
 from memorist.core import Core
 from memorist.ingestion.service import Message
+from memorist.memories import writing
+from memorist.memories.hashes import with_hashes
 from memorist.memories.values import Draft, Memory
 from memorist.models.port import Embedder, Reranker
 from memorist.options import Options
 from memorist.platform.values import Principal, Role
+from memorist.ports import Writer
 from memorist.recall.values import Question, Recalled
 from memorist.testing import StepClock, new_tenant
 from memorist.testing.clocks import START
@@ -120,3 +125,19 @@ def is_done(core: Core, tenant: str) -> bool:
 
 def user_of(core: Core) -> Principal:
     return Principal(make_tenant(core), Role.USER, "ada")
+
+
+def reword(core: Core, memory: Memory, content: str) -> Memory:
+    """Write another text over a message, as older versions let it be edited: the index follows whatever a row says."""
+
+    def work(tx: Writer) -> Memory:
+        before = tx.memories.get(memory.id)
+        assert before is not None
+        later = before.updated_at + timedelta(microseconds=1)
+        after = with_hashes(replace(before, content=content, updated_at=later))
+        assert writing.replace(tx, after, before.updated_at)
+        return after
+
+    after = core.store.write(memory.tenant, work)
+    core.memories.index(memory.tenant, [after])
+    return after

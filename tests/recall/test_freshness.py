@@ -13,7 +13,7 @@ from memorist.memories.values import Draft, Memory, Status
 from memorist.platform.values import Owner, Principal, Role
 from memorist.ports import Writer
 from memorist.testing import make_event, make_memory
-from tests.recall.conftest import OpenCore, ask, found, make_tenant, remember, say, texts
+from tests.recall.conftest import OpenCore, ask, found, make_tenant, remember, reword, say, texts
 from tests.support.models import WordEmbedder
 from tests.support.stores import bare, checked
 
@@ -133,7 +133,7 @@ def test_answer_that_was_edited_is_still_found_through_its_question(cores: tuple
     answer = say(one, ada, "Did the parcel with the harpsichord arrive?", ("assistant", "Yes, last Friday!"))[1]
     assert found(two, ada, "harpsichord parcel", top_k=2)[1] == answer.id
     for content in ("Yes, last Monday!", "Yes, on Sunday!"):
-        one.memories.edit(ada, answer.id, {"content": content})
+        reword(one, answer, content)
         say(one, ada, "Fine.", "Let us talk of something else now.")
         for core in cores:
             assert texts(ask(core, ada, "harpsichord parcel", top_k=2))[1] == content

@@ -18,7 +18,7 @@ from memorist.recall.index.embedding import LONG, next_of, texts_of
 from memorist.recall.values import Unembedded
 from memorist.testing import StepClock
 from memorist.testing.conformance.helpers import index_rows
-from tests.recall.conftest import OpenCore, ask, is_done, remember, say, user_of
+from tests.recall.conftest import OpenCore, ask, is_done, remember, reword, say, user_of
 from tests.support.models import WordEmbedder, word_vector
 from tests.support.postgres import become
 
@@ -380,11 +380,11 @@ def test_long_turn_is_embedded_with_the_message_before_as_it_is_now(script: Scri
     core = script.core
     first, second = say(core, script.bob, "Is it Porto?", ("assistant", long()))
     script.go_round(2)
-    core.memories.edit(script.bob, first.id, {"content": "Is it Rome?"})
+    reword(core, first, "Is it Rome?")
     script.go_on()
     assert_embedded(core, second)
     script.calls.clear()
-    core.memories.edit(script.bob, second.id, {"content": long("longer")})
+    reword(core, second, long("longer"))
     script.go_round(2)
     core.erasure.erase(script.bob, [first.id])
     script.go_on()
@@ -398,7 +398,7 @@ def test_message_before_that_changes_at_the_last_piece_is_seen(script: Script) -
 
     def edit(texts: Sequence[str]) -> None:
         if any("w1999" in text for text in texts) and not edited:
-            edited.append(core.memories.edit(script.bob, first.id, {"content": "Is it Rome?"}))
+            edited.append(reword(core, first, "Is it Rome?"))
 
     script.embedder.before = edit
     script.go_on()

@@ -23,7 +23,7 @@ from memorist.recall.index.snapshot_folder import SnapshotFolder
 from memorist.recall.values import Embedded, IndexRow
 from memorist.testing import StepClock
 from memorist.testing.conformance.helpers import index_rows
-from tests.recall.conftest import OpenCore, ask, make_tenant, remember, say
+from tests.recall.conftest import OpenCore, ask, make_tenant, remember, reword, say
 from tests.support.models import WordEmbedder
 from tests.support.waiting import SOON, eventually
 
@@ -367,7 +367,7 @@ def test_turn_whose_message_before_is_changed_meanwhile_is_embedded_again(open_w
 
     def edit(_: Sequence[str]) -> None:
         embedder.before = None
-        core.memories.edit(ada, first.id, {"content": "Where is the trombone?"})
+        reword(core, first, "Where is the trombone?")
 
     embedder = TokenEmbedder(before=edit)
     core = open_with(embedder, background=False)

@@ -15,7 +15,7 @@ from memorist.recall.index.embedding import embedded, save, texts_of, windows_of
 from memorist.store.memories import MemoryStatements
 from memorist.testing import make_memory
 from memorist.testing.conformance.helpers import index_rows
-from tests.recall.conftest import OpenCore, is_done, say, user_of
+from tests.recall.conftest import OpenCore, is_done, reword, say, user_of
 from tests.support.models import WordEmbedder, word_vector
 from tests.support.waiting import SOON, eventually
 
@@ -62,7 +62,7 @@ def test_turn_is_embedded_anew_when_the_one_before_is_edited_or_erased(open_with
     core = open_with(embedder)
     ada = user_of(core)
     first, _ = say(core, ada, "Did the parcel arrive?", ("assistant", "Yes, last Friday!"))
-    core.memories.edit(ada, first.id, {"content": "Did the book arrive?"})
+    reword(core, first, "Did the book arrive?")
     edited = "[2 January 2026] user: Did the book arrive? | assistant: Yes, last Friday!"
     eventually(lambda: edited in embedder.embedded)
     eventually(lambda: is_done(core, ada.tenant))

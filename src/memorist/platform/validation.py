@@ -90,8 +90,9 @@ def choice(field: str, value: str, choices: type[E]) -> E:
 
 
 def integer(field: str, value: int) -> int:
+    # What lies at the ends of 32 bits stands, in the order of a list, for what comes before and after everything.
     if not isinstance(value, int) or isinstance(value, bool) or not -(2**31) < value < 2**31 - 1:
-        raise InvalidField.of(field, "must be a whole number within 32 bits.")
+        raise InvalidField.of(field, "must be a whole number from -2147483647 to 2147483646.")
     return value
 
 
