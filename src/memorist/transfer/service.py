@@ -148,7 +148,7 @@ class Transfer:
         batch: list[ExportLine] = []
         may_share = access.allows(principal, access.Action.SHARE)
         for line in self._parse(principal, lines):
-            if line.is_shared and not may_share:
+            if not may_share and _is_shared(line):
                 report.shared += 1
                 continue
             batch.append(line)
@@ -314,6 +314,12 @@ class Transfer:
             old = [one for one in chunks if not document.holds(one) and one.id not in brought]
             self._rows.retire(tx, principal, old, "replaced")
         tx.documents.put(document)
+
+
+def _is_shared(line: ExportLine) -> bool:
+    """Whether it is the whole tenant's, or all profiles' of a user."""
+    name = None if line.memory is None else line.memory.name
+    return line.owner is not None and access.is_shared(line.owner, name)
 
 
 def _is_taken(tx: Reader, memory: Memory) -> bool:

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from memorist.memories.policy import Policy
 from memorist.memories.values import Kind
-from memorist.platform import access
 from memorist.platform.values import Event, Owner
 
 IMPORTING = "import"
@@ -45,9 +44,3 @@ class ExportLine(NamedTuple):
         """Whose it is; None of what is no memory and no document."""
         holder = self.document if self.memory is None else self.memory
         return None if holder is None else holder.owner
-
-    @property
-    def is_shared(self) -> bool:
-        """Whether it is the whole tenant's, or all profiles' of a user."""
-        name = None if self.memory is None else self.memory.name
-        return self.owner is not None and access.is_shared(self.owner, name)
