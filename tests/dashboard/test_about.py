@@ -17,7 +17,13 @@ def tell(person: Person, content: str, topic: str, about: str = "") -> str:
     return person.core.facts.remember_all(person.principal, [draft])[0].memory.id
 
 
-def test_nothing_known_offers_the_next_step(ada: Person, people: People, tenant: str) -> None:
+def test_nothing_known_offers_the_next_step(ada: Person, reader: Person, people: People, tenant: str) -> None:
+    for path in ("/about", "/people"):
+        page = reader.goto(path)
+        expect(page.get_by_role("heading", name="yet")).to_be_visible()
+        expect(page.get_by_role("link", name="Write one down")).to_have_count(0)
+    page = ada.goto("/people")
+    expect(page.get_by_role("link", name="Write one down")).to_be_visible()
     page = ada.goto("/about")
     expect(page.get_by_role("heading", name="Nothing is known yet")).to_be_visible()
     expect(page.get_by_role("link", name="Write one down")).to_have_attribute("href", "/dashboard/memories/new")

@@ -1,5 +1,6 @@
 """Documents in the browser: dropped and sent with what changed, listed, and read with their chunks marked."""
 
+import re
 from typing import Any
 
 from playwright.sync_api import Page, expect
@@ -169,8 +170,16 @@ def test_keyboard_alone_pastes_a_text_opens_and_deletes_it(ada: Person) -> None:
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     page.wait_for_url("**/dashboard/documents")
-    expect(page.locator("#toasts")).to_contain_text("“Note” and its 1 chunks are deleted.")
+    expect(page.locator("#toasts")).to_contain_text("“Note” and its chunk are deleted.")
     expect(page.get_by_role("heading", name="No documents yet")).to_be_visible()
+
+
+def test_document_with_a_long_title_is_deleted_with_a_word(ada: Person) -> None:
+    document = add(ada, title="🫧" * 500)
+    page = ada.goto(f"/documents/read?id={document.id}")
+    page.get_by_text("Delete this document…").click()
+    page.get_by_role("button", name="Delete").click()
+    expect(page.locator("#toasts")).to_contain_text(re.compile("“.+ … .+” and its 2 chunks are deleted."))
 
 
 def test_reader_reads_and_is_offered_nothing(ada: Person, reader: Person) -> None:

@@ -1,6 +1,7 @@
 """Finding memories: marked words, wrong letters, meaning, days, saved lists, many changed at once, and the panel."""
 
 import json
+import re
 from datetime import timedelta
 from urllib.parse import parse_qs, urlsplit
 
@@ -91,6 +92,22 @@ def test_list_is_saved_under_a_name_and_removed(people: People, tenant: str, ada
     expect(page.get_by_role("link", name="My <b>goals</b>")).to_have_count(0)
 
 
+def test_list_too_many_is_refused_and_drops_none(ada: Person) -> None:
+    page = ada.goto("/memories")
+    csrf = page.locator("[name=csrf]").first.get_attribute("value") or ""
+
+    def save(name: str, address: str = "/dashboard/memories?type=goal") -> int:
+        address_of = f"{ada.served.url}/dashboard/memories/filters"
+        return page.request.post(address_of, form={"csrf": csrf, "name": name, "address": address}).status
+
+    assert {save(f"list {number}") for number in range(12)} == {200}
+    assert save("one more") == 422
+    assert save("list 3", "/dashboard/memories?type=wish") == 200
+    ada.goto("/memories")
+    expect(page.locator("#saved a")).to_have_count(12)
+    expect(page.get_by_role("link", name="list 3")).to_have_attribute("href", re.compile("type=wish"))
+
+
 def test_list_that_was_narrowed_by_a_click_is_saved(ada: Person) -> None:
     ada.remember("a goal", category="goal")
     ada.remember("a wish", category="wish")
@@ -177,6 +194,15 @@ def test_panel_shows_a_memory_beside_the_list(people: People, tenant: str, ada: 
     panel.get_by_role("button", name="Close the panel").click()
     expect(panel).to_be_hidden()
     assert urlsplit(page.url).path == "/dashboard/memories"
+
+
+def test_panel_leads_to_the_whole_of_a_long_text(ada: Person) -> None:
+    (memory,) = ada.remember("word " * 5000 + "the end")
+    page = ada.goto("/memories?q=word")
+    rows(page).first.locator(".memory-link").click()
+    page.get_by_role("complementary", name="Memory").get_by_role("link", name="Show all of it").click()
+    page.wait_for_url(f"**/dashboard/memories/{memory.id}?whole=yes")
+    expect(page.get_by_role("group", name="What it says")).to_contain_text("the end")
 
 
 def test_panel_shows_the_words_that_a_fact_rests_on(ada: Person) -> None:

@@ -89,7 +89,7 @@ def test_calendar_fits_a_phone_and_nothing_to_come_is_said(people: People, ada: 
     ada.goto(ADDRESS)
     expect(page.get_by_role("region", name="Day by day")).to_contain_text("Nothing comes in this month.")
     assert page.locator("td.today").count() == 1
-    for asked in ("month=2020-01", "month=never", "day=never", "month=9999-12"):
+    for asked in ("month=2020-01", "month=never", "day=never", "day=9999-12-31", "month=9999-12"):
         assert page.request.get(f"{ada.served.url}/dashboard{ADDRESS}?{asked}").status == 422
 
 

@@ -34,6 +34,7 @@ EVERYBODY = "*"
 THEMES = ("auto", "light", "dark")
 _MOST_FIELDS = 2000
 _IDS_IN_A_COOKIE = 50
+_LONGEST_IN_A_COOKIE = 3800
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,9 +199,7 @@ class Visit:
         headers = {"HX-Redirect": address} if self.is_partial else {"Location": address}
         response = Response(status_code=200 if self.is_partial else 303, headers=headers)
         if toast is not None:
-            # Ids travel along as far as a cookie holds them.
-            kept = asdict(toast) | {"ids": toast.ids[:_IDS_IN_A_COOKIE]}
-            text = quote(json.dumps(kept, separators=(",", ":")))
+            text = _for_a_cookie(toast)
             name = of_this_server(self.request, _FLASH_COOKIE)
             secure = self.request.url.scheme == "https"
             response.set_cookie(name, text, max_age=60, path=HOME, httponly=True, samesite="lax", secure=secure)
@@ -229,6 +228,25 @@ class Visit:
             "now": self.core.clock.now(),
             **context,
         }
+
+
+def _for_a_cookie(toast: Toast) -> str:
+    """A toast as far as a cookie holds it, which a browser drops whole where it is longer: ids that are too many,
+    what would be undone of them, and the middle of the text are left out.
+    """
+    toast = replace(toast, ids=toast.ids[:_IDS_IN_A_COOKIE])
+    if len(_quoted(replace(toast, text=""))) > _LONGEST_IN_A_COOKIE // 4 * 3:
+        toast = replace(toast, undo=None, ids=())
+    text = toast.text
+    while len(_quoted(toast)) > _LONGEST_IN_A_COOKIE:
+        part = len(text) * 9 // 20
+        text = text[:part] + text[-part:]
+        toast = replace(toast, text=f"{text[:part]} … {text[-part:]}")
+    return _quoted(toast)
+
+
+def _quoted(toast: Toast) -> str:
+    return quote(json.dumps(asdict(toast), separators=(",", ":"), ensure_ascii=False))
 
 
 def of_this_server(request: Request, name: str) -> str:

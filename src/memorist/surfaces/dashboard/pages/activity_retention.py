@@ -154,9 +154,10 @@ def _month(said: str, today: date) -> date:
 
 
 def _day(said: str, name: str = "day") -> date:
+    """A day that is asked for. Raises InvalidField, also of the last day of all, which has no end."""
     try:
-        return date.fromisoformat(said)
-    except ValueError:
+        return date.fromisoformat(said) + timedelta(days=1) - timedelta(days=1)
+    except (ValueError, OverflowError):
         raise InvalidField(say("Write a day such as 2027-05-08."), field=name) from None
 
 

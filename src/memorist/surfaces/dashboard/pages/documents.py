@@ -12,7 +12,7 @@ from memorist.secrets import redact
 from memorist.surfaces.dashboard.document_text import blocks_of
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
-from memorist.surfaces.dashboard.wording import number, say, to_say
+from memorist.surfaces.dashboard.wording import say, say_n, to_say
 from memorist.views.documents import UploadedFile
 
 pages = Pages()
@@ -91,7 +91,8 @@ def write(visit: Visit) -> Response:
 @pages.post("/documents/forget")
 def forget(visit: Visit) -> Response:
     gone = visit.core.ingestion.forget_document(visit.principal, visit.text("id"))
-    said = say("“{title}” and its {count} chunks are deleted.", title=gone.title, count=number(gone.chunks))
+    one, many = to_say("“{title}” and its chunk are deleted."), to_say("“{title}” and its {n} chunks are deleted.")
+    said = say_n(one, many, gone.chunks, title=gone.title)
     return visit.redirect(ADDRESS, toast=Toast(said))
 
 

@@ -35,7 +35,7 @@ def save(visit: Visit) -> Response:
     if not name or len(name) > _LONGEST_NAME:
         raise InvalidField(say("Give the list a name of 1 to {most} letters.", most=_LONGEST_NAME), field="name")
     address = _checked(visit.text("address"))
-    return _keep(visit, dict(list({name: address, **of(visit)}.items())[:_MOST]) | {name: address}, address)
+    return _keep(visit, {name: address} | of(visit) | {name: address}, address)
 
 
 @pages.post("/memories/filters/remove")
@@ -47,7 +47,7 @@ def remove(visit: Visit) -> Response:
 def _keep(visit: Visit, filters: dict[str, str], back: str) -> Response:
     response = visit.redirect(back)
     text = quote(json.dumps(filters, separators=(",", ":")))
-    if len(text) > _LONGEST:
+    if len(filters) > _MOST or len(text) > _LONGEST:
         raise InvalidField(say("These are too many lists for a browser to keep: remove one first."), field="name")
     secure = visit.request.url.scheme == "https"
     response.set_cookie(

@@ -154,15 +154,15 @@ def _chosen(visit: Visit) -> Chosen:
     unknown = set(given) - set(Kind)
     if unknown:
         raise InvalidField(say("Choose one of {kinds}.", kinds=", ".join(Kind)), field="kind")
-    since, until = (_day(visit, name) for name in ("since", "until"))
-    return chosen(given, since, until and until + timedelta(days=1))
+    return chosen(given, _day(visit, "since"), _day(visit, "until", after=1))
 
 
-def _day(visit: Visit, name: str) -> datetime | None:
+def _day(visit: Visit, name: str, *, after: int = 0) -> datetime | None:
+    """Where a day (UTC) begins, or one so many days after it. Raises InvalidField."""
     given = visit.query.get(name, "")
     try:
-        return datetime.strptime(given, "%Y-%m-%d").replace(tzinfo=UTC) if given else None
-    except ValueError:
+        return datetime.strptime(given, "%Y-%m-%d").replace(tzinfo=UTC) + timedelta(days=after) if given else None
+    except (ValueError, OverflowError):
         raise InvalidField(say("Write a day such as 2027-05-08."), field=name) from None
 
 
