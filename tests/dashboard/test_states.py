@@ -2,6 +2,7 @@
 
 import re
 from typing import Literal
+from urllib.parse import quote
 
 from playwright.sync_api import Page, Route, expect
 
@@ -37,6 +38,41 @@ def test_admin_finds_a_user_and_acts_for_them(people: People, tenant: str, ada: 
     expect(page.locator(".acting")).to_have_text("Acting for bob")
     expect(page.locator(".who-is")).to_have_text(f"UserbobRoleadminTenant{tenant}")
     check_looks(people, tenant, "/whose?q=b", person=ada)
+
+
+def test_choices_keep_the_page_with_what_was_searched(ada: Person) -> None:
+    fill(ada)
+    page = ada.goto("/recall?q=own")
+    page.get_by_role("button", name="dark", exact=True).click()
+    expect(page.get_by_role("button", name="dark", exact=True)).to_have_attribute("aria-pressed", "true")
+    expect(page).to_have_url(re.compile(r"/recall\?q=own$"))
+    ada.goto("/memories")
+    page.get_by_role("searchbox", name="Search", exact=True).fill("own")
+    expect(page).to_have_url(re.compile("q=own"))
+    page.get_by_role("button", name="Deutsch").click()
+    expect(page.locator("h1")).to_have_text("Erinnerungen")
+    expect(page).to_have_url(re.compile("q=own"))
+    page.get_by_role("button", name="English").click()
+    page.get_by_role("link", name="Whose memories: change").click()
+    page.get_by_role("button", name="bob 1 memory", exact=True).click()
+    expect(page).to_have_url(re.compile("memories.*q=own"))
+    shows(page, "bob's own")
+
+
+def test_whom_one_acts_for_is_changed_on_a_page_of_something_of_theirs(ada: Person) -> None:
+    (memory,) = ada.remember("ada's own")
+    for path, back in (
+        (f"/memories/{memory.id}", "/memories"),
+        ("/conversations/read?session=planning", "/conversations"),
+        ("/about?person=Mia", "/about"),
+        ("/activity/usage", "/activity/usage"),
+        ("/memories/new", "/memories/new"),
+        ("/memories?q=tea&cursor=x", "/memories?q=tea"),
+    ):
+        page = ada.goto(f"/whose?q=bob&back={quote('/dashboard' + path)}")
+        page.get_by_role("button", name="bob a new user").click()
+        page.wait_for_url(f"{ada.served.url}/dashboard{back}")
+        expect(page.locator(".acting")).to_have_text("Acting for bob")
 
 
 def test_admin_acts_for_an_agent_of_a_user(ada: Person) -> None:

@@ -1,7 +1,8 @@
 """Signing in by an API key or by a link that works once, and signing out. The only pages that anybody may see."""
 
+import re
 from collections.abc import Callable
-from urllib.parse import quote, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
@@ -33,6 +34,9 @@ _WRONG_KEY = to_say(
     "This API key is not known here, was revoked, or has expired. Check that you copied all of it: a key begins with "
     "mst_live_."
 )
+# Pages that everybody has, and what of their addresses is of one person.
+_OF_ALL = re.compile(rf"{HOME}(/\w+|/activity/\w+|/memories/new|/recall/compare)?")
+_THEIRS = frozenset({"cursor", "id", "name", "new", "person", "session", "stored", "why_not"})
 
 pages = Pages()
 
@@ -192,13 +196,22 @@ def choose_whose(visit: Visit) -> Response:
         validation.identifier("user", whose)
     if agent := visit.text("agent"):
         validation.identifier("agent", agent)
-    response = visit.redirect(_back(visit))
+    response = visit.redirect(_without_what_is_theirs(_back(visit)))
     set_whose(visit.request, response, whose, agent)
     return response
 
 
 def _back(visit: Visit) -> str:
     return _own_page(visit.text("back", HOME))
+
+
+def _without_what_is_theirs(page: str) -> str:
+    """The page, or the list above one of a thing that the next person may not have."""
+    path, _, asked = page.partition("?")
+    if not _OF_ALL.fullmatch(path):
+        return "/".join(path.split("/")[:3])
+    kept = urlencode([(name, value) for name, value in parse_qsl(asked) if name not in _THEIRS])
+    return f"{path}?{kept}" if kept else path
 
 
 def _own_page(back: str) -> str:

@@ -103,6 +103,21 @@ function showSelection() {
 
 document.addEventListener("htmx:afterSettle", showSelection);
 
+// A choice that leads back leads to the page as it is now: htmx may have changed its address.
+
+const addressShown = location.pathname + location.search;
+function leadBack(element) {
+  const now = location.pathname + location.search;
+  if (now === addressShown) return;
+  if (element.href) element.href = `${element.pathname}?back=${encodeURIComponent(now)}`;
+  else element.value = now;
+}
+document.addEventListener("submit", (event) => event.target.querySelectorAll("[data-here]").forEach(leadBack));
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[data-here]");
+  if (link) leadBack(link);
+});
+
 // Toasts go by themselves; one with a button stays long enough to be reached.
 
 function age(toast) {
