@@ -57,6 +57,25 @@ def test_admin_looking_at_everybody_exports_the_tenant(ada: Person) -> None:
     assert "message 1" in whole
 
 
+@pytest.mark.parametrize("role", [Role.SERVICE, Role.READER])
+def test_key_of_nobody_is_promised_no_more_than_it_sees(people: People, ada: Person, role: Role) -> None:
+    ada.remember("ada's own")
+    ada.remember("of all", owner=Owner(None))
+    person = people.sign_in(ada.principal.tenant, role, None)
+    page = person.goto("/privacy")
+    expect(page.locator(".acting")).to_have_text("Acting for nobody")
+    expect(page.locator("#export")).to_contain_text("This key acts for nobody: it sees what the tenant shares")
+    expect(page.locator("#export")).not_to_contain_text("that this tenant has")
+    exported = page.request.get(f"{ada.served.url}/dashboard/transfer/export").text()
+    assert ("of all" in exported, "ada's own" in exported) == (True, False)
+    person.goto("/memories")
+    expect(page.locator("main")).to_contain_text("of all")
+    expect(page.locator("main")).not_to_contain_text("choose whose memories")
+    if role is Role.SERVICE:
+        person.goto("/memories/new")
+        expect(page.locator(".notice.warn")).to_contain_text("This key acts for nobody")
+
+
 def test_rules_are_changed_after_their_effect_was_seen(ada: Person) -> None:
     aging(ada)
     page = ada.goto("/privacy")
