@@ -89,6 +89,16 @@ def test_answer_shows_texts_scores_and_the_words_asked_for(ada: Person) -> None:
     expect(page.locator("#recall-status")).to_contain_text("1 memory")
 
 
+def test_asking_here_is_no_recall_of_an_agents(ada: Person) -> None:
+    ada.remember("The harbour is behind the old mill.")
+    page = ada.goto(f"/recall?q={quote(QUERY)}")
+    ask(page, "harbour")
+    page.reload()
+    assert hits(page).count() == 1
+    ada.core.accesses.flush()
+    assert ada.core.recall_history.lately(ada.principal, ada.core.clock.now(), limit=5) == []
+
+
 def test_degraded_and_not_reranked_are_said(ada: Person) -> None:
     ada.remember("The harbour is behind the old mill.")
     page = ada.goto(f"/recall?q={quote(QUERY)}")

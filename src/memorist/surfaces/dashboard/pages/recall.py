@@ -11,6 +11,7 @@ from memorist import tools
 from memorist.errors import InvalidField, InvalidId, MemoristError, NotFound
 from memorist.ids import parse_id
 from memorist.languages import is_english
+from memorist.memories.accesses import unnoted
 from memorist.memories.kinds import KINDS
 from memorist.memories.values import Memory
 from memorist.platform import access
@@ -58,7 +59,8 @@ def show(visit: Visit) -> Response:
     later = visit.later(reranks=bool(asked.query) and asked.fields["rerank"] != "off")
     if not asked.query or later is not None:
         return _shown(visit, asked, later)
-    with visit.reading(PAGE) as reading:
+    # Somebody tries: whatever address leads here, it is no recall of an agent's.
+    with unnoted(), visit.reading(PAGE) as reading:
         return _shown(visit, asked, None, reading)
 
 
