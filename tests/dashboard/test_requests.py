@@ -211,6 +211,17 @@ def test_unreadable_form_is_refused(session: Session) -> None:
         assert "form cannot be read" in answer.text
 
 
+def test_form_that_is_too_large_is_refused_in_words(session: Session) -> None:
+    large = {"csrf": session.csrf, "body": "ж" * 180_000}
+    page = session.client.post("/dashboard/memories/new", data=large)
+    beside = session.client.post("/dashboard/memories/new", data=large, headers={"HX-Request": "true"})
+    assert (page.status_code, beside.status_code) == (413, 200)
+    assert beside.headers["hx-reswap"] == "none"
+    for answer in (page, beside):
+        assert answer.headers["content-type"].startswith("text/html")
+        assert "more than the server takes in one form" in answer.text
+
+
 # Links
 
 

@@ -228,6 +228,15 @@ def test_question_without_an_answer_is_asked_again(ada: Person) -> None:
     page.wait_for_url("**/dashboard/activity?*who=ada*")
 
 
+def test_form_that_is_too_large_stays_with_what_was_typed(ada: Person) -> None:
+    page = ada.goto("/memories/new?as=fact")
+    page.locator("#body").fill("ж" * 180_000)
+    page.get_by_role("button", name="Remember").click()
+    expect(page.locator("#toasts")).to_contain_text("more than the server takes in one form")
+    assert page.url.endswith("/memories/new?as=fact")
+    assert len(page.locator("#body").input_value()) == 180_000
+
+
 def test_slow_page_shows_that_it_comes(ada: Person) -> None:
     ada.has_own_profile = True
     ada.page.clock.install()

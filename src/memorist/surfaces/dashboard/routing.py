@@ -7,11 +7,20 @@ from collections.abc import Callable
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from memorist.errors import Conflict, Forbidden, Invalid, MemoristError, NotFound, Unauthenticated
+from memorist.errors import (
+    Conflict,
+    Forbidden,
+    Invalid,
+    MemoristError,
+    NotFound,
+    PayloadTooLarge,
+    Unauthenticated,
+)
 from memorist.models.fair_share import WHOSE
 from memorist.platform import access, acts
 from memorist.platform.values import SignIn
@@ -30,6 +39,10 @@ _FILE = "application/octet-stream"
 _FOR_SOMEBODY_ELSE = to_say(
     "Nothing was done: in another window you chose to act for somebody else than this page was for. Choose as before "
     "there, go back here, and send it once more."
+)
+_TOO_LARGE = to_say(
+    "This is more than the server takes in one form, and nothing was stored. Shorten it, or send it as a file under "
+    "Documents."
 )
 
 
@@ -75,7 +88,10 @@ def _endpoint(site: Site, handler: Handler) -> Callable[[Request], Any]:
         # What somebody sends who is not signed in is not even read.
         if request.method == "POST" and request.headers.get("content-type") == _FILE:
             return await _with_file(handler, visit)
-        body = await request.body() if request.method == "POST" else b""
+        try:
+            body = await request.body() if request.method == "POST" else b""
+        except HTTPException:  # The boundary's, of what is larger than a form may be.
+            return await run_in_threadpool(_explain, visit, PayloadTooLarge(say(_TOO_LARGE)))
         return await run_in_threadpool(_answer, handler, visit, body)
 
     return call

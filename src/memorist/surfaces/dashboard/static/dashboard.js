@@ -241,6 +241,16 @@ const leave = async (event, go) => {
   unanswered.set(document, { again: go });
   setAway(true);
 };
+// What is too large for a form is not sent: the page, and what was typed, would be gone for an error.
+const isTooLarge = (form) => {
+  const sent = new URLSearchParams(new FormData(form)).toString().replaceAll("%0A", "%0D%0A");
+  return form.method === "post" && sent.length > Number(document.body.dataset.most);
+};
+document.addEventListener("submit", (event) => {
+  if (!isTooLarge(event.target)) return;
+  event.preventDefault();
+  toasts.append(document.getElementById("too-large").content.cloneNode(true));
+});
 document.addEventListener("submit", (event) => {
   const { target: form, submitter } = event;
   const isPlain = form.method !== "dialog" && ![form, submitter].some((one) => one?.matches("[hx-post], [hx-get]"));
