@@ -8,8 +8,9 @@ import httpx2
 import pytest
 from playwright.sync_api import Page, expect
 
+from memorist.memories.values import Draft
 from memorist.platform.sign_ins import csrf_token
-from memorist.platform.values import Role
+from memorist.platform.values import Principal, Role
 from memorist.surfaces.dashboard import wording
 from tests.dashboard.conftest import People, Person
 from tests.dashboard.sweeps import check_page
@@ -102,6 +103,52 @@ def test_parts_toasts_and_errors_are_in_the_language_of_the_page(client: httpx2.
     assert "Neue Erinnerung schreiben" in part.text
     assert "Diese Aktion gibt es nicht." in refused.text
     assert "Hier gibt es nichts, was du sehen darfst." in nowhere.text
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "words"),
+    [
+        ("/memories/new", {"as": "fact", "body": ""}, "Der Text darf nicht leer sein."),
+        (
+            "/memories/new",
+            {"type": "user", "profile": "p", "body": "x", "name": "Not So"},
+            "Der Name muss ein Kurzname",
+        ),
+        ("/memories/new", {"as": "fact", "body": "x", "profile": "a b"}, "Das Profil muss 1 bis 128 Zeichen haben"),
+        ("/memories/new", {"as": "fact", "body": "x", "category": "A B"}, "Die Kategorie muss ein Kurzname sein"),
+        ("/home/remember", {"content": ""}, "Der Text darf nicht leer sein."),
+        ("/access/keys", {"role": "user"}, "Ein Nutzerschlüssel gehört einem Nutzer"),
+        ("/access/keys", {"role": "admin", "expires": "2020-01-01"}, "Der letzte Tag muss in der Zukunft liegen."),
+        ("/whose", {"whose": "a b"}, "Der Nutzer muss 1 bis 128 Zeichen haben"),
+        ("/memories/filters", {"name": ""}, ">Gib der Liste einen Namen"),
+        ("/transfer/import", {"upload": "x"}, "Diese Id ist keine."),
+    ],
+)
+def test_refused_form_is_told_in_german_alone(
+    client: httpx2.Client, path: str, fields: dict[str, str], words: str
+) -> None:
+    (session,) = [value for name, value in client.cookies.items() if name.startswith("memorist_session_")]
+    answer = client.post(f"/dashboard{path}", data=fields | {"csrf": csrf_token(session)}, headers=GERMAN)
+
+    assert answer.status_code >= 400
+    assert words in answer.text
+    assert "must " not in answer.text
+
+
+def test_refused_file_and_selection_are_told_in_german(client: httpx2.Client, served: Served, tenant: str) -> None:
+    (session,) = [value for name, value in client.cookies.items() if name.startswith("memorist_session_")]
+    token = {"X-CSRF-Token": csrf_token(session)}
+    sent = GERMAN | token | {"Content-Type": "application/octet-stream", "HX-Request": "true"}
+    stored = served.core.memories.remember(Principal(tenant, Role.ADMIN, "ada"), [Draft("Ada likes tea.")])
+    no_pdf = client.post("/dashboard/documents/upload?name=a.pdf", content=b"no PDF", headers=sent)
+    no_export = client.post("/dashboard/transfer/upload?name=a.txt", content=b"some words", headers=sent)
+    fields = {"id": stored[0].memory.id, "category": "A B"}
+    client.post("/dashboard/memories/bulk/label", data=fields, headers=GERMAN | token)
+    listed = client.get("/dashboard/memories", headers=GERMAN)
+
+    assert "Die Datei ist kein PDF, das sich lesen lässt." in no_pdf.text
+    assert "Das ist kein Export, der hier bekannt ist." in no_export.text
+    assert "0 neu eingeordnet, bei 1 ging es nicht: Der Typ muss ein Kurzname sein" in listed.text
 
 
 def test_readers_at_the_same_time_do_not_hear_each_other(client: httpx2.Client) -> None:

@@ -12,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.responses import Response
 
+from memorist.surfaces.dashboard.refusals import in_words
 from memorist.surfaces.dashboard.wording import (
     LANGUAGES,
     day,
@@ -140,6 +141,7 @@ def _environment() -> Environment:
         "plural": _plural,
         "prose": _prose,
         "spoken": say,
+        "in_words": in_words,
         "topic": topic,
         "day": day,
         "date": _date,

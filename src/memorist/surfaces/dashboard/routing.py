@@ -12,23 +12,16 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from memorist.errors import (
-    Conflict,
-    Forbidden,
-    Invalid,
-    MemoristError,
-    NotFound,
-    PayloadTooLarge,
-    Unauthenticated,
-)
+from memorist.errors import Conflict, Forbidden, MemoristError, NotFound, PayloadTooLarge, Unauthenticated
 from memorist.models.fair_share import WHOSE
 from memorist.platform import access, acts
 from memorist.platform.values import SignIn
 from memorist.secrets import redact
 from memorist.secrets.logs import redacting_logger
 from memorist.surfaces.dashboard import rendering
+from memorist.surfaces.dashboard.refusals import in_words
 from memorist.surfaces.dashboard.visits import HOME, Site, Visit, as_chosen, of_this_server, parse_form, theme_of
-from memorist.surfaces.dashboard.wording import is_ours, say, to_say
+from memorist.surfaces.dashboard.wording import say, to_say
 
 _log = redacting_logger("memorist.dashboard")
 
@@ -173,20 +166,12 @@ def _explain(visit: Visit, error: MemoristError) -> Response:
     if status >= 500:
         fields = {"request_id": visit.request.state.request_id, "code": error.code, "detail": error.message}
         _log.error("a page failed", extra={"fields": fields})
-    message = redact(_said(error)).text
+    message = redact(in_words(error)).text
     if visit.is_partial:
         headers = {"HX-Reswap": "none", "HX-Trigger": "refused"}
         # htmx swaps what answers 200 only, also what is beside the target.
         return visit.part("parts/error_toast.html", message=message, code=error.code, headers=headers)
     return visit.page("error.html", status=status, message=message, code=error.code, section="")
-
-
-def _said(error: MemoristError) -> str:
-    """What went wrong. Of what names a value, which the catalogue cannot have, the general words come first."""
-    said = say(error.message)
-    if is_ours(said) or isinstance(error, Invalid):
-        return said
-    return f"{say(' '.join((type(error).__doc__ or '').split()))} ({error.message})"
 
 
 def no_page(site: Site, request: Request) -> Response:
@@ -202,7 +187,7 @@ def no_page(site: Site, request: Request) -> Response:
 def plain_error(site: Site, request: Request, error: MemoristError) -> Response:
     """An error for somebody who is not signed in."""
     acts.failed(error)
-    context = {"message": redact(_said(error)).text, "code": error.code, "theme": theme_of(request)}
+    context = {"message": redact(in_words(error)).text, "code": error.code, "theme": theme_of(request)}
     response = HTMLResponse(rendering.render("plain_error.html", context), site.status_of(error))
     rendering.protect(response)
     return response

@@ -4,10 +4,13 @@ Whoever adds a language adds `catalogue/<code>.json`: each English text, and the
 """
 
 import json
+import re
+import string
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import date
+from functools import cache
 from pathlib import Path
 
 from markupsafe import Markup
@@ -20,6 +23,8 @@ CATALOGUE: dict[str, dict[str, str]] = {
 LANGUAGES: Mapping[str, str] = {"en": "English"} | {code: texts["English"] for code, texts in CATALOGUE.items()}
 """The languages there are, each by its own name."""
 
+_NAME = re.compile(r"\{\w+\}")
+_LEAST_LETTERS = 12
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
@@ -113,8 +118,30 @@ def speaking(language: str) -> Iterator[None]:
 
 
 def is_ours(text: str) -> bool:
-    """Whether a text is in the reader's language, as far as the catalogue tells."""
-    return language() == "en" or text in CATALOGUE[language()].values()
+    """Whether a text is in the reader's language, as far as the catalogue tells, with whatever values it was said."""
+    if language() == "en" or text in CATALOGUE[language()].values():
+        return True
+    return any(shape.fullmatch(text) for shape in _shapes(language()))
+
+
+@cache
+def _shapes(code: str) -> tuple[re.Pattern[str], ...]:
+    """What texts with values look like, but for those of so few letters that anything may look like them."""
+    named = [text for text in CATALOGUE[code].values() if "{" in text]
+    return tuple(as_pattern(text) for text in named if sum(map(str.isalpha, _NAME.sub("", text))) >= _LEAST_LETTERS)
+
+
+@cache
+def as_pattern(text: str) -> re.Pattern[str]:
+    """Finds the values of a text's {names} in what was said with it."""
+    seen: set[str] = set()
+    pattern = ""
+    for fixed, name, _, _ in string.Formatter().parse(text):
+        pattern += re.escape(fixed)
+        if name is not None:
+            pattern += f"(?P={name})" if name in seen else f"(?P<{name}>.+?)"
+            seen.add(name)
+    return re.compile(pattern, re.DOTALL)
 
 
 def _translated(text: str) -> str:

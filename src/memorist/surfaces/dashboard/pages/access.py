@@ -9,6 +9,7 @@ from memorist.errors import InvalidField
 from memorist.platform import access
 from memorist.platform.values import ApiKey, Owner, Role
 from memorist.surfaces.dashboard.pages.home import up_to
+from memorist.surfaces.dashboard.refusals import in_words
 from memorist.surfaces.dashboard.routing import SIGN_IN, Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
 from memorist.surfaces.dashboard.wording import say, to_say
@@ -45,7 +46,7 @@ def create(visit: Visit) -> Response:
         key, secret = visit.core.identity.create_key(visit.principal, role, **names, expires_at=_day(given["expires"]))
     except InvalidField as error:
         status = visit.site.status_of(error)
-        return _keys(visit, status=status, given=given | {"role": role}, invalid=say(error.message), field=error.field)
+        return _keys(visit, status=status, given=given | {"role": role}, invalid=in_words(error), field=error.field)
     return _keys(visit, made=key, secret=secret)
 
 

@@ -10,6 +10,7 @@ from memorist.ingestion.values import Document
 from memorist.platform import acts
 from memorist.secrets import redact
 from memorist.surfaces.dashboard.document_text import blocks_of
+from memorist.surfaces.dashboard.refusals import in_words
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
 from memorist.surfaces.dashboard.wording import say, say_n, to_say
@@ -27,6 +28,7 @@ _REFUSED = {
     ),
     "content must not be empty.": to_say("There is no text in this file."),
 }
+_NAMES = {"content": to_say("The file"), "name": to_say("The file’s name")}
 _TYPES = {"text/plain": to_say("Text"), "text/markdown": "Markdown", "text/html": "HTML", "application/pdf": "PDF"}
 
 
@@ -69,7 +71,8 @@ def upload(visit: Visit) -> Response:
         done = visit.core.document_views.upload(visit.principal, name, visit.file, shared=shared)
     except MemoristError as error:
         acts.failed(error)
-        message = redact(say(_REFUSED.get(error.message, error.message))).text
+        refused = _REFUSED.get(error.message)
+        message = redact(say(refused) if refused else in_words(error, _NAMES)).text
         return visit.part("parts/document_uploaded.html", status=visit.site.status_of(error), error=message)
     return visit.part("parts/document_uploaded.html", error=None, **_told(done))
 

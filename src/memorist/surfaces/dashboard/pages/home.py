@@ -16,6 +16,7 @@ from memorist.surfaces.dashboard.pages import doubts
 from memorist.surfaces.dashboard.pages.charts import RECALL_DAYS, agents_used, draw_growth, draw_recalls
 from memorist.surfaces.dashboard.pages.connect import can_remember, setting_up
 from memorist.surfaces.dashboard.pages.recall import NO_ROOM
+from memorist.surfaces.dashboard.refusals import in_words
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
 from memorist.surfaces.dashboard.wording import day, number, say, to_say
@@ -66,7 +67,7 @@ def remember(visit: Visit) -> Response:
     try:
         stored = visit.core.facts.remember_all(visit.principal, [Draft(text)])[0]
     except InvalidField as error:
-        return _page(visit, status=visit.site.status_of(error), written=text, invalid=say(error.message))
+        return _page(visit, status=visit.site.status_of(error), written=text, invalid=in_words(error))
     return visit.redirect(f"{HOME}?stored={stored.memory.id}&new={int(stored.was_new)}#remember")
 
 

@@ -25,6 +25,7 @@ from memorist.surfaces.dashboard.pages.memory_views import (
     row_of,
     state_of,
 )
+from memorist.surfaces.dashboard.refusals import in_words
 from memorist.surfaces.dashboard.visits import Toast, Visit
 from memorist.surfaces.dashboard.wording import number, say, to_say
 from memorist.views.values import Facets
@@ -36,6 +37,8 @@ _BY_MEANING = 8
 # A toast that waits for the next page keeps no more than this many ids.
 _MOST_UNDONE_LATER = 50
 
+# What a list calls the fields that many are changed in.
+_NAMES = {"agent": to_say("The profile")}
 _DONE = {
     BulkAction.ARCHIVE: (to_say("{count} archived."), to_say("{count} archived, {refused} could not be: {reason}")),
     BulkAction.DELETE: (to_say("{count} deleted."), to_say("{count} deleted, {refused} could not be: {reason}")),
@@ -229,7 +232,7 @@ def _told(result: BulkResult, texts: tuple[str, str]) -> str:
     count, refused = number(len(result.changed)), number(len(result.refused))
     if not result.refused:
         return say(texts[0], count=count)
-    return say(texts[1], count=count, refused=refused, reason=say(result.refused[0].error.message))
+    return say(texts[1], count=count, refused=refused, reason=in_words(result.refused[0].error, _NAMES))
 
 
 def _tone(result: BulkResult) -> str:

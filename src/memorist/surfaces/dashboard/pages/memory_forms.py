@@ -9,6 +9,7 @@ from memorist.errors import Conflict, Forbidden, Invalid, InvalidField, Memorist
 from memorist.memories.values import Draft
 from memorist.platform import access
 from memorist.platform.values import Owner, Principal
+from memorist.surfaces.dashboard.refusals import in_words
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
 from memorist.surfaces.dashboard.wording import say, to_say
@@ -29,11 +30,10 @@ _NAMES = {
     "note": {"content": "body", "category": "type", "agent": "profile"},
     "fact": {"content": "body", "agent": "profile"},
 }
+# A note has a type, and a plain fact a category.
 _LABELS = {
-    "body": to_say("The text"),
-    "type": to_say("The type"),
-    "profile": to_say("The profile"),
-    "name": to_say("The name"),
+    "note": {"agent": to_say("The profile")},
+    "fact": {"agent": to_say("The profile"), "category": to_say("The category")},
 }
 
 
@@ -116,15 +116,9 @@ def _usual_profile(principal: Principal, kind: str) -> str:
 
 def _told(kind: str, error: MemoristError) -> dict[str, str]:
     """The message under the field it is about; '' where it is about none."""
-    if isinstance(error, NameTaken):
-        return {"name": say(error.message)}
-    said = error.field or ""
+    said = "name" if isinstance(error, NameTaken) else error.field or ""
     name = _NAMES[kind].get(said, said)
-    if name not in _FIELDS:
-        return {"": say(error.message)}
-    # In the words of the form, not of the core.
-    told = error.named(say(_LABELS.get(name, name.capitalize()))) if isinstance(error, InvalidField) else error
-    return {name: told.message}
+    return {name if name in _FIELDS else "": in_words(error, _LABELS[kind])}
 
 
 def _page(visit: Visit, form: Form, *, status: int = 200) -> Response:

@@ -20,6 +20,7 @@ from memorist.platform.values import Principal
 from memorist.recall.values import Question, Recalled, Scope, Shortfall
 from memorist.surfaces.dashboard.pages import recall_answer
 from memorist.surfaces.dashboard.pages.recall_question import LONGEST_QUERY, PAGE, RecallForm
+from memorist.surfaces.dashboard.refusals import in_words
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import EVERYBODY, Visit
 from memorist.surfaces.dashboard.wording import say, to_say
@@ -166,7 +167,7 @@ def refusal(error: MemoristError, asked: RecallForm) -> str:
     """What is wrong, and where on this page it is set right."""
     if isinstance(error, InvalidField) and error.field == "scope" and asked.fields["scope"] in _NEEDED:
         return say(_NEEDED[asked.fields["scope"]])
-    return _in_words_of_the_page(say(error.message))
+    return _in_words_of_the_page(in_words(error))
 
 
 def _in_words_of_the_page(text: str) -> str:

@@ -16,6 +16,7 @@ from memorist.platform import acts
 from memorist.platform.values import Job
 from memorist.secrets import redact
 from memorist.surfaces.dashboard import rendering
+from memorist.surfaces.dashboard.refusals import in_words
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
 from memorist.surfaces.dashboard.wording import number, say, to_say
@@ -63,7 +64,7 @@ def upload(visit: Visit) -> Response:
         )
     except MemoristError as error:
         acts.failed(error)
-        message = redact(error.message).text
+        message = redact(in_words(error)).text
         return visit.part("parts/transfer_preview.html", status=visit.site.status_of(error), error=message)
     label = say(_SOURCES[seen.outcome.source])
     return visit.part("parts/transfer_preview.html", error=None, seen=seen, outcome=seen.outcome, label=label)
