@@ -82,7 +82,7 @@ def test_revoking_ones_own_key_warns_and_signs_out(ada: Person) -> None:
     own.get_by_role("button", name="Revoke this key").click()
     page.wait_for_url("**/dashboard/sign-in")
     ada.goto("/access")
-    assert page.url.endswith("/dashboard/sign-in")
+    assert page.url.endswith("/dashboard/sign-in?back=%2Fdashboard%2Faccess")
 
 
 def test_users_are_listed_and_their_memories_looked_at(people: People, ada: Person) -> None:

@@ -433,7 +433,7 @@ def test_expired_session_leads_to_the_sign_in(ada: Person) -> None:
     ada.context.clear_cookies()
     page.get_by_role("searchbox", name="Question").fill("harbour")
     page.get_by_role("button", name="Recall", exact=True).click()
-    page.wait_for_url("**/dashboard/sign-in")
+    page.wait_for_url("**/dashboard/sign-in?back=*")
 
 
 def test_it_works_without_scripts(people: People, tenant: str) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
+import httpx2
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -62,7 +63,7 @@ def test_key_signs_in_and_sign_out_ends_it(ada: Person) -> None:
     page.get_by_role("button", name="Sign out").click()
     page.wait_for_url("**/dashboard/sign-in")
     ada.goto("/memories")
-    assert page.url.endswith("/dashboard/sign-in")
+    assert page.url.endswith("/dashboard/sign-in?back=%2Fdashboard%2Fmemories")
     assert ada.context.cookies(f"{ada.served.url}/dashboard/sign-in") == [
         cookie for cookie in ada.context.cookies() if "session" not in cookie["name"]
     ]
@@ -71,6 +72,23 @@ def test_key_signs_in_and_sign_out_ends_it(ada: Person) -> None:
 def test_who_is_signed_in_already_need_not_again(ada: Person) -> None:
     page = ada.goto("/sign-in")
     assert page.url.endswith("/dashboard")
+
+
+def test_sign_in_leads_to_the_page_that_was_wanted(people: People, ada: Person) -> None:
+    nobody = people.visit()
+    page = nobody.goto("/recall/compare?q=tea+%26+cake&r.rerank=off")
+    nobody.complaints.expect("401")
+    for key in ("mst_live_wrong", ada.key):
+        page.get_by_label("API key").fill(key)
+        page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/dashboard/recall/compare?q=tea+%26+cake&r.rerank=off")
+
+
+def test_sign_in_leads_to_no_other_site(ada: Person) -> None:
+    for back in ("https://evil.example", "//evil.example", "/dashboard//evil.example", "%2F%2Fevil.example"):
+        address = f"{ada.served.url}/dashboard/sign-in?back={back}"
+        answer = httpx2.post(address, data={"key": ada.key})
+        assert (answer.status_code, answer.headers["location"]) == (303, "/dashboard")
 
 
 def test_wrong_key_is_told_and_nothing_of_it_is_shown(people: People, tenant: str) -> None:
@@ -171,7 +189,7 @@ def test_expired_session_leads_to_sign_in(people: People, timed: Served, clock: 
     assert person.goto("/memories").url.endswith("/memories")
     clock.advance(timedelta(minutes=1))
     for path in PAGES:
-        assert person.goto(path).url.endswith("/dashboard/sign-in")
+        expect(person.goto(path).get_by_label("API key")).to_be_visible()
 
 
 def test_htmx_leads_to_sign_in_when_the_session_ends_under_it(
@@ -182,7 +200,7 @@ def test_htmx_leads_to_sign_in_when_the_session_ends_under_it(
     clock.advance(timedelta(hours=3))
     person.complaints.expect("401")
     page.evaluate("htmx.ajax('GET', '/dashboard/memories', {target: '#main'})")
-    page.wait_for_url("**/dashboard/sign-in")
+    page.wait_for_url("**/dashboard/sign-in?back=%2Fdashboard%2Fmemories")
 
 
 def test_form_of_a_session_that_ended_leads_to_sign_in(people: People, timed: Served, clock: FrozenClock) -> None:
@@ -196,7 +214,7 @@ def test_form_of_a_session_that_ended_leads_to_sign_in(people: People, timed: Se
 def test_revoked_key_ends_the_session(ada: Person) -> None:
     assert ada.principal.key_id is not None
     ada.core.identity.revoke_key(ada.principal, ada.principal.key_id)
-    assert ada.goto("/memories").url.endswith("/dashboard/sign-in")
+    expect(ada.goto("/memories").get_by_label("API key")).to_be_visible()
 
 
 # Side by side

@@ -126,7 +126,7 @@ def test_who_is_signed_out_meanwhile_is_told_no_more(asker: Person, model: Scrip
     key_id = asker.principal.key_id
     assert key_id is not None
     asker.core.identity.revoke_key(asker.principal, key_id)
-    page.wait_for_url("**/dashboard/sign-in")
+    page.wait_for_url("**/dashboard/sign-in?back=*")
 
 
 def test_failed_turn_says_why(asker: Person, model: ScriptedServer) -> None:

@@ -5,6 +5,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlencode, urlsplit
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -29,6 +30,7 @@ Handler = Callable[[Visit], Response]
 
 SIGN_IN = f"{HOME}/sign-in"
 _FILE = "application/octet-stream"
+_LONGEST_BACK = 2000
 _FOR_SOMEBODY_ELSE = to_say(
     "Nothing was done: in another window you chose to act for somebody else than this page was for. Choose as before "
     "there, go back here, and send it once more."
@@ -151,12 +153,21 @@ def _check_csrf(visit: Visit) -> None:
 
 
 def _to_sign_in(request: Request) -> Response:
+    """To the page that signs in, which leads on to the one that was asked for; what was posted is not sent again."""
     if request.headers.get("hx-request") == "true":
-        response = Response(status_code=401, headers={"HX-Redirect": SIGN_IN})
+        shown = urlsplit(request.headers.get("hx-current-url", ""))
+        response = Response(status_code=401, headers={"HX-Redirect": _sign_in_for(shown.path, shown.query)})
+    elif request.method == "GET":
+        response = RedirectResponse(_sign_in_for(request.url.path, request.url.query), 303)
     else:
         response = RedirectResponse(SIGN_IN, 303)
     rendering.protect(response)
     return response
+
+
+def _sign_in_for(path: str, query: str) -> str:
+    page = f"{path}?{query}" if query else path
+    return SIGN_IN if page in ("", HOME) or len(page) > _LONGEST_BACK else f"{SIGN_IN}?{urlencode({'back': page})}"
 
 
 def _explain(visit: Visit, error: MemoristError) -> Response:

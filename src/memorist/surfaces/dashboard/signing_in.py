@@ -83,12 +83,12 @@ def _show(site: Site, request: Request) -> Response:
 
 
 def _home(site: Site, request: Request) -> Response | None:
-    """The way there for who is signed in; None for others."""
+    """The way on for who is signed in; None for others."""
     try:
         site.core.sign_ins.find(request.cookies.get(cookie_name(request), ""))
     except MemoristError:
         return None
-    response = RedirectResponse(HOME, 303)
+    response = RedirectResponse(_wanted(request), 303)
     rendering.protect(response)
     return response
 
@@ -146,7 +146,7 @@ def _comes_from_elsewhere(site: Site, request: Request) -> bool:
 
 
 def _signed_in(site: Site, request: Request, token: str) -> Response:
-    response = RedirectResponse(HOME, 303)
+    response = RedirectResponse(_wanted(request), 303)
     session_cookie(request, response, token, site.core.sign_ins.find(token)[1])
     # The last one's choice is not that of who signs in now.
     set_whose(request, response, "")
@@ -156,10 +156,17 @@ def _signed_in(site: Site, request: Request, token: str) -> Response:
 
 def _form(request: Request, message: str | None, status: int) -> Response:
     shown = None if message is None else redact(message).text
-    context = {"message": shown, "theme": theme_of(request)}
+    page = _wanted(request)
+    here = SIGN_IN if page == HOME else f"{SIGN_IN}?{urlencode({'back': page})}"
+    context = {"message": shown, "theme": theme_of(request), "here": here}
     response = HTMLResponse(rendering.render("sign_in.html", context), status)
     rendering.protect(response)
     return response
+
+
+def _wanted(request: Request) -> str:
+    """The page that somebody wanted who was led to sign in."""
+    return _own_page(request.query_params.get("back", HOME))
 
 
 @pages.post("/sign-out")
