@@ -168,6 +168,17 @@ def test_selection_is_relabelled_moved_and_exported(ada: Person) -> None:
     assert [line["memory"]["content"] for line in lines[1:]] == ["three"]
 
 
+def test_selection_is_archived_without_scripts(people: People, ada: Person) -> None:
+    ada.remember("a goal", "a wish")
+    person = people.sign_in(ada.principal.tenant, java_script_enabled=False)
+    page = person.goto("/memories")
+    expect(page.get_by_label("Select all shown")).to_be_hidden()
+    page.get_by_label("Select a wish").check()
+    page.get_by_role("button", name="Archive", exact=True).click()
+    expect(page.locator("#toasts")).to_contain_text("1 archived.")
+    shows(page, "a goal")
+
+
 def test_messages_are_not_relabelled(ada: Person) -> None:
     ada.core.ingestion.add_messages(ada.principal, "planning", [Message("user", "Hello")])
     page = ada.goto("/memories?kind=any")
