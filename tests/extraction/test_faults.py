@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -219,10 +220,10 @@ def test_a_job_that_runs_again_after_it_stored_its_memories_stores_nothing(
 def test_two_attempts_at_once_store_what_one_of_them_found(asking: Core, ada: Principal) -> None:
     asking.extraction.read_messages(ada, "s", [Message("user", "I'm really allergic to peanuts.")], wait=False)
     (job,) = asking.jobs.list(ada).items
-    (source,) = asking.memories.list(ada, kind=Kind.CHAT_MESSAGE).items
     parts: Any = asking.extraction.parts
-    parts._store_found(job, [source], FoundDrafts([Draft("User is allergic to peanuts.")], Counter()), Usage())
-    second = parts._store_found(job, [source], FoundDrafts([Draft("Peanuts are dangerous.")], Counter()), Usage())
+    part = asking.store.read(ada.tenant, partial(parts._load, job))
+    parts._store_found(job, part, FoundDrafts([Draft("User is allergic to peanuts.")], Counter()), Usage())
+    second = parts._store_found(job, part, FoundDrafts([Draft("Peanuts are dangerous.")], Counter()), Usage())
     assert second["memories"] == []
     assert facts(asking, ada) == ["User is allergic to peanuts."]
 

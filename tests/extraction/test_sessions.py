@@ -79,6 +79,77 @@ def test_each_speaker_s_facts_are_that_speaker_s(quiet: Core, ada: Principal, ro
     assert told["Ines"].startswith("Ines is still saving for a house in Leeds")
 
 
+def one_by_one(core: Core, principal: Principal, *said: Message) -> None:
+    """Messages as they come while people talk: each is read before the next one is said."""
+    for one in said:
+        core.ingestion.add_messages(principal, "s-1", [one])
+        core.jobs.run_due(principal.tenant)
+
+
+def test_who_speaks_first_is_told_by_name_once_another_speaks(open_with: OpenCore, ada: Principal) -> None:
+    core = open_with(judge_model="local")
+    one_by_one(core, ada, Message("user", "I live in Rome.", "Tom"), Message("user", "I live in Turin now.", "Tom"))
+    assert homes(core, ada)[0] == ["User lives in Turin now."]
+    one_by_one(
+        core,
+        ada,
+        Message("user", "Hi Tom!", "Ines"),
+        Message("user", "I live in Oslo.", "Ines"),
+        Message("user", "I'm allergic to nuts.", "Ines"),
+    )
+    now, before = homes(core, ada)
+    assert {*now} == {"Tom lives in Turin now.", "Ines lives in Oslo.", "Ines is allergic to nuts."}
+    assert before == ["Tom lives in Rome."]
+
+
+def test_what_somebody_decided_is_not_told_anew(quiet: Core, ada: Principal) -> None:
+    one_by_one(quiet, ada, Message("user", "I live in Rome.", "Tom"), Message("user", "I have two cats.", "Tom"))
+    home, cats = facts(quiet, ada)
+    quiet.memories.forget(ada, home.id)
+    quiet.facts.remember(ada, cats.content)
+    one_by_one(quiet, ada, Message("user", "I live in Oslo.", "Ines"))
+    assert {one.content for one in facts(quiet, ada)} == {cats.content, "Ines lives in Oslo."}
+
+
+def test_others_are_known_who_said_nothing_for_long_or_speak_later(
+    quiet: Core, ada: Principal, clock: StepClock
+) -> None:
+    told = [Message("user", f"Hm, number {number}.", "Ines") for number in range(30)]
+    one_by_one(quiet, ada, Message("user", "I live in Rome.", "Tom"), *told, Message("user", "I live in Oslo.", "Ines"))
+    assert {one.content for one in facts(quiet, ada)} == {"Tom lives in Rome.", "Ines lives in Oslo."}
+    for said in (Message("user", "I have two cats.", "Kim"), Message("user", "Lovely.", "Lee")):
+        quiet.ingestion.add_messages(ada, "s-2", [said])
+    for job in reversed(claimed(quiet, ada, clock)):
+        quiet.jobs.run(job)
+    assert facts(quiet, ada)[-1].content == "Kim has two cats."
+
+
+def test_user_who_has_a_name_and_speaks_alone_is_the_user(quiet: Core, ada: Principal) -> None:
+    said = (
+        Message("user", "I live in Rome.", "Ada"),
+        Message("assistant", "Oh!"),
+        Message("user", "I am a nurse.", "Ada"),
+    )
+    one_by_one(quiet, ada, *said)
+    assert {(one.meta or {})["about"] for one in facts(quiet, ada)} == {"User"}
+
+
+STORY = [
+    Message("user", "Let's roleplay. You are a detective and I'm your witness."),
+    Message("assistant", "Where were you?"),
+    Message("user", "I live at 12 Baker Street with my brother Max."),
+    Message("assistant", "Go on."),
+    Message("user", "I'm allergic to dogs."),
+    Message("assistant", "I see."),
+    Message("user", "I work as a night guard at the bank."),
+]
+
+
+def test_story_is_no_life_also_where_it_is_told_message_by_message(quiet: Core, ada: Principal) -> None:
+    one_by_one(quiet, ada, *STORY)
+    assert facts(quiet, ada) == []
+
+
 @pytest.mark.parametrize("how", ["said so", "setting"])
 def test_nothing_is_read_where_it_is_turned_off(open_with: OpenCore, ada: Principal, how: str) -> None:
     core = open_with(extractor="off" if how == "setting" else "auto")
@@ -199,3 +270,11 @@ def test_a_language_model_is_told_the_hour_where_it_was_said(asking: Core, ada: 
     said = [Message("user", WEDDING, event_time=moment)]
     asking.extraction.read_messages(ada, "s-1", said, vocabulary=Vocabulary.COMPANION)
     assert f"(Saturday, 2026-05-02 08:00) User: {WEDDING}" in str(llm.requests[0].body)
+
+
+def test_language_model_is_told_who_else_speaks(asking: Core, ada: Principal, llm: ScriptedServer) -> None:
+    for said in (Message("user", "I live in Rome.", "Tom"), Message("user", "I live in Oslo.", "Ines")):
+        asking.extraction.read_messages(ada, "s-1", [said], vocabulary=Vocabulary.COMPANION)
+    asked = str(llm.requests[-1].body)
+    assert "Tom: I live in Rome." in asked
+    assert "Ines: I live in Oslo." in asked

@@ -101,6 +101,23 @@ def test_turn_of_a_session_is_one_of_the_agent_tools(core: Core, ada: Principal)
     assert entry.governed_by is Governor.COMPANION
 
 
+@pytest.mark.parametrize("session", [None, "stage"])
+def test_story_that_began_before_the_last_message_is_no_life(
+    open_with: Open, ada: Principal, session: str | None
+) -> None:
+    core = open_with(extractor="local")
+    said = [
+        Message("system", "You tell stories."),
+        Message("user", "Let's roleplay. You are a detective and I'm your witness."),
+        Message("assistant", "Where were you?"),
+        Message("user", "I am allergic to dogs."),
+    ]
+    for part in (said[:2], said):
+        events = list(core.turns.follow(ada, core.turns.start(ada, part, session=session).id))
+        assert events[-1].event == "turn.completed"
+    assert core.companion.list(ada).items == ()
+
+
 def test_events_of_a_turn_without_a_session_can_be_read_again_for_a_window(
     core: Core, ada: Principal, clock: FrozenClock
 ) -> None:

@@ -1,6 +1,6 @@
 """A fact replaces another, and the other comes back. Nothing is deleted: what is retired is archived."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -108,22 +108,26 @@ class Superseding:
 
         return until_written(attempt, what="fact")
 
-    def take_back(self, tx: Writer, principal: Principal, memory_id: str) -> bool:
+    def take_back(self, tx: Writer, principal: Principal, memory_id: str, *, together: Set[str] = frozenset()) -> bool:
         """Delete a fact that something else was learned in place of, inside a transaction: what it had retired is
-        active again, and may be judged anew. False where it is no longer active, or somebody had a hand in it.
+        active again, and may be judged anew; what goes `together` goes also where one of them retired the other. False
+        where it is no longer active, or somebody had a hand in it.
         """
 
         def attempt() -> bool | None:
             now = self._clock.now()
             before = tx.memories.get(memory_id)
-            if before is None or not before.is_current(now) or self.is_settled(tx, memory_id):
+            if before is None or self.is_settled(tx, memory_id):
+                return False
+            if not before.is_current(now) and (before.status is not Status.ARCHIVED or memory_id not in together):
                 return False
             after = lifecycle.soft_delete(before, self._rows.policy(tx), now)
             if not writing.replace(tx, after, before.updated_at):
                 return None
             tx.events.append([event_by(principal, memory_id, REPLACED, now, lifecycle.moved_payload(before, after))])
             for older in tx.facts.superseded(memory_id):
-                self._revive(tx, principal, older)
+                if older.id not in together:
+                    self._revive(tx, principal, older)
             return True
 
         return until_written(attempt, what="fact")

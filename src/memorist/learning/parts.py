@@ -12,16 +12,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from memorist.errors import IdempotencyMismatch, LlmError, ModelError, NotFound
+from memorist.errors import Conflict, IdempotencyMismatch, LlmError, ModelError, NotFound
 from memorist.facts.service import Facts
-from memorist.ingestion.values import UTC_OFFSET
 from memorist.learning.drafts import MessageOrigin, assignment_of
+from memorist.learning.earlier import Surroundings, understood_by, utterance_of
 from memorist.learning.extractors.kinds import Dropped, Vocabulary
-from memorist.learning.extractors.transcripts import Utterance, role_of
+from memorist.learning.extractors.transcripts import Utterance
 from memorist.learning.finding import LOCAL, Finder, FoundDrafts
 from memorist.learning.outcomes import INSTEAD_OF, told_dropped
 from memorist.learning.sources import Sources
-from memorist.memories.values import Draft, Governor, Kind, Memory, Remembered, Status
+from memorist.memories.lifecycle import EXTRACTOR
+from memorist.memories.values import Draft, Governor, Memory, Remembered, Status
 from memorist.models.values import Usage
 from memorist.platform.actors import event_by
 from memorist.platform.jobs import Jobs, Result
@@ -29,7 +30,7 @@ from memorist.platform.spending import Spending
 from memorist.platform.values import Event, Job
 from memorist.ports import Reader, Store, Writer
 from memorist.secrets.logs import redacting_logger
-from memorist.times import Clock, with_offset
+from memorist.times import Clock
 
 _log = redacting_logger(__name__)
 
@@ -40,8 +41,7 @@ FAILED = "extraction_failed"
 STAND_IN = "stand_in"
 """Where the event of a failure says what the local extractor found instead."""
 
-# Between a message and the one that it answers there may be what tools returned.
-_NEAR = 5
+_MOST_LEARNED = 50
 _GONE = "The messages are gone."
 
 
@@ -58,8 +58,13 @@ class _Part:
     """The messages of a job that were not read yet, what they are understood by, and what was found meanwhile."""
 
     sources: list[Memory]
-    tools: list[str]
+    known: list[Utterance]
+    """What tools returned, and who else speaks."""
     earlier: list[Memory]
+    again: list[Memory]
+    """What was read before and is read anew, since others have joined whoever said it."""
+    retold: Mapping[tuple[str, str], str]
+    """The facts that were learned from that as the user's, by the message and the words that they rest on."""
     read_before: Event | None
     read_locally: Set[str]
     """The messages for which the local extractor stood in already."""
@@ -72,7 +77,7 @@ class _Part:
         """What of it nobody read yet."""
         fresh = [row for row in self.sources if row.id not in self.read_locally]
         before = self.sources[: self.sources.index(fresh[0])] if fresh else []
-        return replace(self, sources=fresh, earlier=before[-1:] or self.earlier)
+        return replace(self, sources=fresh, earlier=understood_by([*self.earlier, *before], utterance_of))
 
 
 class Parts:
@@ -111,7 +116,7 @@ class Parts:
             raise
         finally:
             self._count(job, spent)
-        return self._store_found(job, part.sources, _without_settled(found, part), Usage.of_all(spent))
+        return self._store_found(job, part, _without_settled(found, part), Usage.of_all(spent))
 
     def _load(self, job: Job, tx: Reader) -> _Part:
         ids = [str(id_) for id_ in job.payload["messages"]]
@@ -123,10 +128,16 @@ class Parts:
         stand_ins = _stand_ins(events)
         # The id of one that was erased is gone.
         settled = [one for one in _new_ones(stand_ins) if not one["id"] or self._facts.is_settled(tx, one["id"])]
+        around = Surroundings.of(tx, sources, session) if sources else Surroundings([], [], [])
+        tools = self._sources.tool_texts(tx, job.principal, session) if sources else []
+        retold = self._told_as_users(tx, job, around.alone)
+        first = min((number for number, row in enumerate(around.before) if _is_source(row, retold)), default=None)
         return _Part(
             sources,
-            self._sources.tool_texts(tx, job.principal, session) if sources else [],
-            _said_before(tx, sources[:1], session),
+            [*(Utterance("tool", text) for text in tools), *around.others],
+            understood_by(around.before[:first], utterance_of),
+            [] if first is None else around.before[first:],
+            retold,
             read.get(ids[0]),
             stand_ins.keys(),
             settled,
@@ -135,15 +146,31 @@ class Parts:
             else [],
         )
 
+    def _told_as_users(self, tx: Reader, job: Job, messages: Sequence[Memory]) -> dict[tuple[str, str], str]:
+        """What was learned from messages as the user's, unless somebody had a hand in it since."""
+        if not messages or not _is_replaced(job) or self._name(job) != LOCAL:
+            return {}
+        speakers = {row.id: utterance_of(row).name for row in messages}
+        now = self._clock.now()
+        return {
+            (str(fact.source_ref), fact.excerpt or ""): fact.id
+            for fact in tx.surroundings.list_learned_of(list(speakers), _MOST_LEARNED)
+            if (fact.is_current(now) or fact.superseded_by is not None)
+            and (fact.meta or {}).get(EXTRACTOR) == LOCAL
+            and (fact.meta or {}).get("about") != speakers[str(fact.source_ref)]
+            and not self._facts.is_settled(tx, fact.id)
+        }
+
     def _found(self, job: Job, part: _Part, spent: list[Usage], *, locally: bool = False) -> FoundDrafts:
-        known = [Utterance("tool", text) for text in part.tools] + [_utterance(row, job) for row in part.earlier]
-        said = [*known, *(_utterance(row, job) for row in part.sources)]
+        known = [*part.known, *(_utterance(row, job) for row in part.earlier)]
+        read = [*part.again, *part.sources]
+        said = [*known, *(_utterance(row, job) for row in read)]
         # One that was only made up to keep the messages by is told to nobody.
         session = str(job.payload["session"]) if job.payload.get("tells_session", True) else None
-        origins = [MessageOrigin()] * len(known)
+        origins = [MessageOrigin()] * len(part.known)
         # What is read late is as old as what was said: it is not to retire what was said since.
-        origins += [MessageOrigin(row.id, session, row.event_time or row.created_at) for row in part.sources]
-        return self._finder.drafts(
+        origins += [MessageOrigin(row.id, session, row.event_time or row.created_at) for row in (*part.earlier, *read)]
+        found = self._finder.drafts(
             assignment_of(job),
             said,
             origins,
@@ -153,19 +180,27 @@ class Parts:
             giving_way=part.giving_way,
             locally=locally,
         )
+        again = {row.id for row in part.again}
+        kept = [one for one in found.drafts if _rests_on(one)[0] not in again or _rests_on(one) in part.retold]
+        return found._replace(drafts=kept)
 
     # Storing
 
-    def _store_found(self, job: Job, sources: Sequence[Memory], found: FoundDrafts, usage: Usage) -> Result:
+    def _store_found(self, job: Job, part: _Part, found: FoundDrafts, usage: Usage) -> Result:
+        sources = part.sources
         extractor = self._name(job)
         result: dict[str, Any] = {"extractor": extractor}
 
         def note(tx: Writer, results: Sequence[Remembered]) -> None:
-            _hold(tx, job, sources)
+            _hold(tx, job, sources, part.again)
             stays = {one.memory.id for one in results}
             stood_in = _new_ones(_stand_ins(tx.events.of([source.id for source in sources])))
             gone = {one["id"] for one in stood_in if one["id"]} - stays if _is_replaced(job) else set()
-            result["replaced"] = sum(self._facts.take_back(tx, job.principal, id_) for id_ in sorted(gone))
+            retold = {part.retold[_rests_on(one)] for one in found.drafts if _rests_on(one) in part.retold} - stays
+            gone |= retold
+            result["replaced"] = sum(
+                self._facts.take_back(tx, job.principal, id_, together=retold) for id_ in sorted(gone)
+            )
             result["memories"] = [{"id": one.memory.id, "was_new": one.was_new} for one in results]
             result["dropped"] = dict(found.dropped)
             result.update(spent_on(usage))
@@ -254,14 +289,18 @@ def spent_on(usage: Usage) -> dict[str, Any]:
     return {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens, "cost_usd": usage.cost_usd}
 
 
-def _hold(tx: Writer, job: Job, sources: Sequence[Memory]) -> None:
+def _hold(tx: Writer, job: Job, sources: Sequence[Memory], again: Sequence[Memory] = ()) -> None:
     """Let the job and its messages stay until this is written, so that an erasure finds what was learned from them, and
-    no other attempt learns it as well. Raises NotFound.
+    no other attempt learns it as well. Raises NotFound, or Conflict where only what is read again is gone.
     """
     ids = {source.id for source in sources}
+    others = {row.id for row in again}
     # In the order in which they are erased.
-    if tx.memories.hold(sorted(ids)) != ids or not tx.jobs.hold(job.id):
+    held = tx.memories.hold(sorted(ids | others))
+    if not held >= ids or not tx.jobs.hold(job.id):
         raise NotFound("A message was erased, or the job dropped, while it was read.")
+    if not held >= others:
+        raise Conflict
 
 
 # What stands in
@@ -291,7 +330,7 @@ def _place(draft: Draft, texts: Mapping[str, str]) -> tuple[str, tuple[int, int]
 
 def _without_settled(found: FoundDrafts, part: _Part) -> FoundDrafts:
     """What was found, but not what rests on the same words as what somebody decided about meanwhile."""
-    texts = {source.id: source.content for source in part.sources}
+    texts = {source.id: source.content for source in (*part.again, *part.sources)}
 
     def is_settled(draft: Draft) -> bool:
         source, (start, end) = _place(draft, texts)
@@ -305,18 +344,18 @@ def _without_settled(found: FoundDrafts, part: _Part) -> FoundDrafts:
 # Messages
 
 
-def _said_before(tx: Reader, rows: Sequence[Memory], session: str) -> list[Memory]:
-    """The last message before one, where it has one near."""
-    earlier = [one for row in rows for one in tx.surroundings.said_around(row, session, _NEAR, 0)[0]]
-    return [one for one in earlier if one.kind is Kind.CHAT_MESSAGE][-1:]
-
-
 def _utterance(row: Memory, job: Job) -> Utterance:
-    meta = row.meta or {}
     # What is said in a turn is said now: "tomorrow" has a date there.
-    said_at = row.event_time or (row.created_at if _is_of_a_turn(job) else None)
-    there = None if said_at is None else with_offset(said_at, meta.get(UTC_OFFSET, 0))
-    return Utterance(role_of(str(meta.get("role"))), row.content, meta.get("speaker"), there)
+    return utterance_of(row, is_live=_is_of_a_turn(job))
+
+
+def _rests_on(draft: Draft) -> tuple[str, str]:
+    """The message and its words that a draft rests on, as what was learned of them before is known by."""
+    return str((draft.meta or {}).get("message_id")), draft.excerpt or ""
+
+
+def _is_source(row: Memory, retold: Mapping[tuple[str, str], str]) -> bool:
+    return any(source == row.id for source, _ in retold)
 
 
 def _is_replaced(job: Job) -> bool:

@@ -10,12 +10,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from memorist.errors import LlmError
 from memorist.facts.service import Facts
 from memorist.ingestion.service import Message
 from memorist.learning.drafts import Assignment, MessageOrigin
+from memorist.learning.earlier import understood_by
 from memorist.learning.extractors.kinds import Candidate, Vocabulary
 from memorist.learning.extractors.transcripts import Transcript, Utterance, keyed, parse_transcript, role_of
 from memorist.learning.finding import LOCAL, Finder, LearningMode
@@ -204,34 +206,43 @@ class Extraction:
         principal: Principal,
         messages: Sequence[Message],
         *,
+        before: Sequence[Message] = (),
         source_ref: str,
         spent: list[Usage],
         shows_known: bool = True,
     ) -> ExtractedMemories:
         """Find entries of the companion in messages of which nothing is stored, once and now: none of it is kept to be
-        read again, so that what a language model fails to read is read by the local extractor alone. What the calls
-        take is added to `spent`, also where one fails.
+        read again, so that what a language model fails to read is read by the local extractor alone. What was said
+        `before` tells what they are about. What the calls take is added to `spent`, also where one fails.
         """
         found: list[Remembered] = []
         dropped: Counter[str] = Counter()
         failure: str | None = None
         now = self._clock.now()
-        said = [
-            replace(one, content=self._redaction.text(one.content), time=one.time or now)
-            for one in _utterances(messages)
-        ]
+        earlier, said = (
+            [replace(one, content=self._redaction.text(one.content), time=one.time or now) for one in some]
+            for some in (understood_by(_utterances(before), _itself), _utterances(messages))
+        )
         assignment = Assignment(principal, Governor.COMPANION, Vocabulary.COMPANION, source_ref)
         for window in windows(said) if self._finder.mode is not LearningMode.OFF else ():
-            before = len(spent)
-            origins = [MessageOrigin()] * len(window)
+            spent_before = len(spent)
+            read = partial(
+                self._finder.drafts,
+                assignment,
+                [*earlier, *window],
+                [MessageOrigin()] * len([*earlier, *window]),
+                spent,
+                since=len(earlier),
+            )
             try:
-                of_window = self._finder.drafts(assignment, window, origins, spent, shows_known=shows_known)
+                of_window = read(shows_known=shows_known)
             except LlmError as error:
                 failure = error.code
                 _log.warning("a turn is read locally: %s", error.message)
-                of_window = self._finder.drafts(assignment, window, origins, spent, locally=True)
+                of_window = read(locally=True)
             finally:
-                self._spending.add(principal.tenant, spent[before:])
+                self._spending.add(principal.tenant, spent[spent_before:])
+            earlier = understood_by([*earlier, *window], _itself)
             found += self._facts.remember_all(replace(principal, session=None), of_window.drafts)
             dropped += of_window.dropped
         return ExtractedMemories(
@@ -254,8 +265,8 @@ class Extraction:
         parts = list(windows([(index, one) for index, one in enumerate(messages) if one.role != "tool"]))
         for number, window in enumerate(parts if self._finder.mode is not LearningMode.OFF else []):
             spent: list[Usage] = []
-            earlier = [messages[window[0][0] - 1]] if window[0][0] else []
-            known = [*tools, *earlier]
+            before = [one for one in messages[: window[0][0]] if one.role != "tool"]
+            known = [*tools, *understood_by(before, _itself)]
             said = [*known, *(one for _, one in window)]
             findings = self._finder.find(said, vocabulary, spent, since=len(known))
             found += [replace(one, source=window[one.source - len(known)][0]) for one in findings.candidates]
@@ -389,6 +400,10 @@ class Extraction:
         rows = self._store.read(principal.tenant, lambda tx: tx.memories.get_many(list(was_new))) if was_new else []
         by_id = {memory.id: memory for memory in rows}
         return tuple(Remembered(by_id[id_], is_new) for id_, is_new in was_new.items() if id_ in by_id)
+
+
+def _itself(one: Utterance) -> Utterance:
+    return one
 
 
 def _utterances(messages: Sequence[Message]) -> tuple[Utterance, ...]:

@@ -165,8 +165,9 @@ class _Work:
             return extraction.read_kept(
                 run.principal, run.turn.session, self._kept, source_ref=run.turn.id, shows_known=shows_known
             )
+        before = [one for one in self._messages[:-1] if one.role != "system"]
         return extraction.read_unkept(
-            run.principal, self._fresh, source_ref=run.turn.id, spent=spent, shows_known=shows_known
+            run.principal, self._fresh, before=before, source_ref=run.turn.id, spent=spent, shows_known=shows_known
         )
 
     # Asking

@@ -94,7 +94,8 @@ def request_for(
         lines = [f"- {_one_line(text)[:_LONGEST_KNOWN]}" for text in known]
         parts.append(f"{_KNOWN}\n{_tagged('known', lines)}")
     names = names_of(messages)
-    shown = [(index, message) for index, message in enumerate(messages) if message.is_person or _is_agent(message)]
+    said = [(index, message) for index, message in enumerate(messages) if message.content]
+    shown = [(index, message) for index, message in said if message.is_person or _is_agent(message)]
     parts.append(_tagged("conversation", [f"[{index}] {_shown(one, names)}" for index, one in shown], "\n\n"))
     parts.append("List what is worth remembering, as JSON.")
     message = LlmMessage("user", "\n\n".join(parts))
