@@ -1,6 +1,7 @@
 """Erasure in the library, and in a server that starts."""
 
 import asyncio
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from memorist.bootstrap import open_core
 from memorist.erasure.values import ErasureKind, ErasureStatus
 from memorist.surfaces.library import AsyncMemorist, Memorist
+from memorist.testing import FrozenClock
 from tests.support.stores import bare
 
 
@@ -43,6 +45,23 @@ def test_library_for_asyncio(tmp_path: Path) -> None:
             assert (await me.purge()).status is ErasureStatus.DONE
 
     asyncio.run(run())
+
+
+def test_sweeps_of_the_library_finish_what_retention_purged(sqlite_url: str) -> None:
+    clock = FrozenClock()
+    core = open_core(bare(sqlite_url), clock=clock)
+    core.identity.create_tenant("t")
+    with Memorist(core) as m:
+        me, admin = m.user("ada", tenant="t"), m.admin(tenant="t")
+        admin.set_policy({"mode": "enforce"})
+        memory = me.remember("a text whose time is over").memory
+        me.forget(memory.id)
+        for _ in range(10):
+            clock.advance(timedelta(days=1))
+            admin.sweep()
+        (receipt,) = admin.receipts()
+        assert (receipt.kind, receipt.status) == (ErasureKind.RETENTION, ErasureStatus.DONE)
+        assert admin.verify(receipt.id).ok
 
 
 def test_server_finishes_what_was_interrupted(sqlite_url: str) -> None:

@@ -188,16 +188,18 @@ class Erasure:
             self._store.scrub(tenant)
         return applied
 
-    def resume(self) -> list[Receipt]:
-        """Finish whatever is due and not done, in every tenant; one that fails keeps no other from being finished.
+    def resume(self, tenant: str | None = None) -> list[Receipt]:
+        """Finish whatever is due and not done, in every tenant or in one; one that fails keeps no other from being
+        finished.
 
         Raises what the first one raised, such as StoreError.
         """
         finished: list[Receipt] = []
         failures: list[MemoristError] = []
-        for tenant in all_due(self._store, DueWork.ERASURES, self._clock.now()):
+        tenants = all_due(self._store, DueWork.ERASURES, self._clock.now()) if tenant is None else [tenant]
+        for one in tenants:
             try:
-                unfinished = self._unfinished(tenant)
+                unfinished = self._unfinished(one)
             except MemoristError as error:
                 failures.append(error)
                 continue

@@ -74,8 +74,8 @@ def sweep(
         else:
             run = core.sweeper.dry_run if dry_run else core.sweeper.sweep
             sweeps = [run(tenant.id) for tenant in core.identity.list_tenants()]
-        if core is not None and not dry_run:
-            core.erasure.resume()
+            if not dry_run:
+                core.erasure.resume()
     if flags.as_json:
         print_json({"sweeps": [one.to_record() for one in sweeps]})
         return
