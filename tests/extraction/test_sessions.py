@@ -150,6 +150,60 @@ def test_story_is_no_life_also_where_it_is_told_message_by_message(quiet: Core, 
     assert facts(quiet, ada) == []
 
 
+ALLERGY, HOME = "My mother-in-law is allergic to penicillin.", "She lives with us in Bonn."
+GOES_ON = f'To "{ALLERGY}", User said: {HOME}'
+
+
+def test_what_goes_on_from_a_message_says_nothing_against_what_was_learned_from_it(
+    open_with: OpenCore, ada: Principal
+) -> None:
+    core = open_with(judge_model="local")
+    said = "My neighbour's daughter got accepted to Oxford.", "She wants to study medicine."
+    one_by_one(core, ada, *(Message("user", text) for text in said))
+    first, second = facts(core, ada)
+    assert first.content == "User's neighbour's daughter got accepted to Oxford."
+    assert second.content == f'To "{said[0]}", User said: {said[1]}'
+    assert (second.meta or {})["quotes"] == [first.source_ref]
+
+
+@pytest.mark.parametrize("derived", ["detach", "erase"])
+def test_fact_that_quotes_an_erased_message_goes_with_it(quiet: Core, ada: Principal, derived: str) -> None:
+    admin = Principal(ada.tenant, Role.ADMIN)
+    quiet.policies.change(admin, {"derived_facts": derived})
+    one_by_one(quiet, ada, Message("user", ALLERGY), Message("user", HOME))
+    allergy, home = facts(quiet, ada)
+    assert home.content == GOES_ON
+    exported = list(quiet.transfer.export(ada))
+    receipt = quiet.erasure.erase(ada, [str(allergy.source_ref), allergy.id])
+    assert receipt.verification is not None
+    assert receipt.verification.ok
+    assert facts(quiet, ada) == []
+    assert not any("penicillin" in line for line in quiet.transfer.export(ada))
+    for _ in quiet.transfer.import_(ada, exported):
+        pass
+    assert facts(quiet, ada) == []
+
+
+def test_fact_that_quotes_stays_where_its_own_message_is_erased(quiet: Core, ada: Principal) -> None:
+    one_by_one(quiet, ada, Message("user", ALLERGY), Message("user", HOME))
+    quiet.erasure.erase(ada, [str(facts(quiet, ada)[1].source_ref)])
+    assert facts(quiet, ada)[1].content == GOES_ON
+
+
+def test_quotation_ends_with_the_retention_of_what_it_quotes(quiet: Core, ada: Principal, clock: StepClock) -> None:
+    admin = Principal(ada.tenant, Role.ADMIN)
+    one_by_one(quiet, ada, Message("user", ALLERGY), Message("user", HOME))
+    allergy, _ = facts(quiet, ada)
+    quiet.policies.change(admin, {"mode": "enforce"})
+    quiet.memories.forget(ada, str(allergy.source_ref))
+    for _ in range(12):
+        clock.advance(timedelta(days=1))
+        quiet.sweeper.sweep(ada.tenant)
+        quiet.erasure.resume(ada.tenant)
+    (left,) = facts(quiet, ada)
+    assert (left.content, left.source_ref) == (allergy.content, None)
+
+
 @pytest.mark.parametrize("how", ["said so", "setting"])
 def test_nothing_is_read_where_it_is_turned_off(open_with: OpenCore, ada: Principal, how: str) -> None:
     core = open_with(extractor="off" if how == "setting" else "auto")

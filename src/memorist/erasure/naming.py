@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from memorist.erasure.values import Naming
 from memorist.memories import lifecycle
-from memorist.memories.values import QUOTES, Kind, Memory
+from memorist.memories.values import Memory
 from memorist.platform.erased_names import ids_named_in
 from memorist.ports import Reader
 
@@ -52,9 +52,9 @@ def in_pages(items: Iterable[T]) -> Iterator[list[T]]:
         yield page
 
 
-def is_copy(naming: Naming) -> bool:
-    """Whether it repeats memories word for word: what a model was told by `recall`, for one. It goes with these."""
-    return naming.kind == Kind.TOOL_OUTPUT and QUOTES in json.loads(naming.meta or "{}")
+def copied_by(naming: Naming) -> set[str]:
+    """The memories that it repeats word for word, as what a model was told by `recall` does. It goes with these."""
+    return lifecycle.quoted_in(naming.kind, json.loads(naming.meta or "{}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def quotes_of(read: Read, memory_ids: Collection[str], after: Quotes | None = No
     found = Quotes([], [])
     for naming in memories_naming(read, last_id):
         last_id = naming.id
-        if is_copy(naming) and wanted & ids_named_in(naming.meta or ""):
+        if wanted & copied_by(naming):
             found.copies.append(naming.id)
     for seq, payload in events_naming(read, last_seq):
         last_seq = seq

@@ -116,7 +116,7 @@ class Removal:
             derived = []
             for memory in naming.memories_naming(self._read):
                 sources = naming.sources_of(memory) & erased
-                if sources and ((facts_too and memory.kind == Kind.FACT) or naming.is_copy(memory)):
+                if sources and ((facts_too and memory.kind == Kind.FACT) or naming.copied_by(memory) & erased):
                     derived.append(memory.id)
                 elif sources or memory.superseded_by in erased:
                     self._store.write(self._tenant, partial(self._detach, memory.id, erased))

@@ -19,6 +19,7 @@ from memorist.facts.plain.values import ValueChange
 from memorist.facts.port import Judge
 from memorist.facts.superseding import newer_first, told_to
 from memorist.facts.values import DoubtStatus, Ruling, Verdict
+from memorist.memories import lifecycle
 from memorist.memories.governance import may_merge, may_retire
 from memorist.memories.service import Memories
 from memorist.memories.values import Draft, Governor, Kind, Memory, Remembered, Trust
@@ -176,7 +177,9 @@ class Facts(Doubts, FactHistory):
         return partial(self._settle, job.principal, judge.name, fact, findings) if findings else {"judged": []}
 
     def _findings(self, judge: Judge, fact: Memory) -> list[_Finding]:
-        others = _likely_first(fact, self._nearest(fact, most=_MOST_JUDGED, distance=self._threshold))
+        near = self._nearest(fact, most=_MOST_JUDGED, distance=self._threshold)
+        # What goes on from a message repeats it, and says nothing against what was learned from it.
+        others = _likely_first(fact, [one for one in near if not _goes_on_from(fact, one)])
         findings: list[_Finding] = []
         for start in range(0, len(others), self._top_k):
             page = others[start : start + self._top_k]
@@ -233,6 +236,14 @@ def _owner_of(principal: Principal, scope: FactScope) -> Owner:
     if scope is FactScope.USER:
         return Owner(user=access.user_in_scope(principal))
     return Owner(agent=access.agent_in_scope(principal))
+
+
+def _goes_on_from(one: Memory, other: Memory) -> bool:
+    """Whether one of two facts quotes the message that the other was learned from."""
+    return any(
+        (two.meta or {}).get("message_id") in lifecycle.quoted_in(quoting.kind, quoting.meta)
+        for quoting, two in ((one, other), (other, one))
+    )
 
 
 def _likely_first(fact: Memory, near: Sequence[Memory]) -> list[Memory]:

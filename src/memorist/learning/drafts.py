@@ -1,12 +1,13 @@
 """What is found in a conversation, as memories to be written."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
 from memorist.learning.extractors.kinds import Candidate, Vocabulary, category_of
 from memorist.memories import lifecycle
-from memorist.memories.values import Draft, Governor
+from memorist.memories.values import QUOTES, Draft, Governor
 from memorist.platform import access
 from memorist.platform.values import Job, Owner, Principal
 
@@ -57,8 +58,15 @@ def owner_of(assignment: Assignment) -> Owner | None:
     return Owner(user) if user is not None and agent == access.DEFAULT_PROFILE and not is_work else None
 
 
-def draft_of(found: Candidate, assignment: Assignment, origin: MessageOrigin, extractor: str) -> Draft:
-    stored = {"message_id": origin.message_id, "session_id": origin.session}
+def draft_of(found: Candidate, assignment: Assignment, origins: Sequence[MessageOrigin], extractor: str) -> Draft:
+    origin = origins[found.source]
+    quoted = None if found.quoted is None else origins[found.quoted].message_id
+    stored = {
+        "message_id": origin.message_id,
+        "session_id": origin.session,
+        # Whatever becomes of that message, its words are here as well.
+        QUOTES: None if quoted is None else [quoted],
+    }
     return Draft(
         content=found.content,
         category=category_of(found.found, assignment.vocabulary),

@@ -15,7 +15,7 @@ T = TypeVar("T")
 # Between two messages there may be what tools returned.
 _NEAR = 24
 # So far back it is looked for others who speak.
-_FAR = 200
+_FAR = 80
 # What somebody asked for some messages ago, such as a story, the next ones are part of.
 _PEOPLES = 6
 
@@ -37,8 +37,11 @@ class Surroundings:
         if named and len(_names(before)) < 2 and len(before) == _NEAR:
             before, _ = tx.surroundings.said_around(sources[0], session, _FAR, 0)
         chat = [row for row in before if row.kind is Kind.CHAT_MESSAGE]
-        others = [Utterance("user", "", name) for name in dict.fromkeys([*_names(chat), *_names(after)]) if named]
-        is_joined = len(_names(chat)) == 1 and bool(_names(sources).keys() - _names(chat).keys())
+        if not named:
+            return cls(chat, [], [])
+        until_now = _names(chat)
+        others = [Utterance("user", "", name) for name in until_now | _names(after)]
+        is_joined = len(until_now) == 1 and bool(_names(sources).keys() - until_now.keys())
         alone = [row for row in chat if is_joined and utterance_of(row).name and utterance_of(row).role == "user"]
         return cls(chat, others, alone)
 

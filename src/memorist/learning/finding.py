@@ -104,7 +104,7 @@ class Finder:
         known = self._known(assignment, said[since:], giving_way) if asks and shows_known else []
         found = self.find(said, assignment.vocabulary, spent, since=since, known=known, locally=locally)
         extractor = LOCAL if locally else self.name(assignment.vocabulary)
-        drafts = [draft_of(one, assignment, origins[one.source], extractor) for one in found.candidates]
+        drafts = [draft_of(one, assignment, origins, extractor) for one in found.candidates]
         if assignment.governed_by is not Governor.COMPANION or assignment.principal.user is None:
             return FoundDrafts(drafts, Counter(found.dropped))
         return self._entries(assignment, drafts, Counter(found.dropped))

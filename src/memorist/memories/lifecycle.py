@@ -10,6 +10,7 @@ One that is kept has only the deadlines that a person sets. `expires_at` (a TTL)
 the memory goes the way on which the policy would have sent it; one that is kept is deleted.
 """
 
+import json
 import re
 from collections.abc import Mapping, Set
 from dataclasses import replace
@@ -19,7 +20,7 @@ from typing import Any
 from memorist.errors import IllegalTransition
 from memorist.memories.fields import FIELDS
 from memorist.memories.policy import Move, Policy
-from memorist.memories.values import Governor, Memory, Retention, Status
+from memorist.memories.values import QUOTES, Governor, Kind, Memory, Retention, Status
 from memorist.platform.erased_names import ids_named_in
 from memorist.platform.values import NOBODY
 
@@ -42,6 +43,15 @@ _NOTHING_PERSONAL: dict[str, Any] = dict.fromkeys(
 # Where an event says who judged or read something, and what came of it: in words of ours, not of a memory.
 _OF_OURS = frozenset({"judge", "verdict", "merged", "extractor", "code"})
 _ID = re.compile(r"[a-z]{2,8}_[0-7][0-9A-HJKMNP-TV-Z]{25}")
+
+
+def quoted_in(kind: str, meta: Mapping[str, Any] | None) -> set[str]:
+    """The memories that one repeats word for word, by its kind and `meta`: when one of these goes, it goes too. What
+    somebody states is one's own word, whatever its `meta` says.
+    """
+    ours = meta or {}
+    is_noted = kind == Kind.TOOL_OUTPUT or (kind == Kind.FACT and EXTRACTOR in ours)
+    return ids_named_in(json.dumps(ours[QUOTES])) if is_noted and QUOTES in ours else set()
 
 
 # Deadlines

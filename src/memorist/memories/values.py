@@ -10,7 +10,7 @@ from memorist.platform.values import Owner, OwnerFilter
 from memorist.times import to_micros
 
 QUOTES = "quotes"
-"""In the meta of a tool output: the memories that it repeats."""
+"""In the meta of a tool output, and of a fact that was learned: the memories that it repeats word for word."""
 
 
 class Kind(StrEnum):

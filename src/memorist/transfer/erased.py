@@ -10,8 +10,9 @@ from memorist.erasure import naming
 from memorist.erasure.ledger import erased_documents
 from memorist.erasure.values import DETACHING, Erased
 from memorist.ingestion.values import Document
+from memorist.memories import lifecycle
 from memorist.memories.policy import Derived
-from memorist.memories.values import QUOTES, Kind, Memory
+from memorist.memories.values import Kind, Memory
 from memorist.platform.erased_names import DOCUMENT, MEMORY, USER, hexadecimal, ids_named_in, memory_id_of, subject_of
 from memorist.platform.values import Event
 from memorist.ports import Reader
@@ -47,7 +48,7 @@ class Gone:
 
     def has_memory(self, memory: Memory) -> bool:
         """Whether it was erased, goes with what was, or only repeats it."""
-        quoted = ids_named_in(json.dumps((memory.meta or {})[QUOTES])) if memory.repeats else set()
+        quoted = lifecycle.quoted_in(memory.kind, memory.meta)
         is_named = bool({memory.id, *quoted} & self.memories) or memory.id in self.learned
         return is_named or self._is_purged(memory.owner.user, memory.created_at)
 

@@ -78,6 +78,8 @@ class Candidate:
     about: str = ""
     """Of whom it tells: a speaker's name, or `User`."""
     importance: float | None = None
+    quoted: int | None = None
+    """The number of another message whose words it repeats."""
 
 
 class Dropped(StrEnum):

@@ -67,6 +67,8 @@ class _Kept:
     tag: Tag
     before: str = ""
     """What the message before says that this one answers."""
+    quoted: int | None = None
+    """The number of that message, where it is another one."""
 
 
 def extract_locally(
@@ -126,18 +128,29 @@ def _tagged(messages: Sequence[Utterance], read: dict[int, str], tagger: Tagger)
     """What is worth keeping of each message, from one run over all of them."""
     parts = [(index, passage) for index, own in read.items() for passage in _passages(messages, index, own)]
     tags = tagger.tag([passage for _, passage in parts])
-    found: dict[int, list[_Kept]] = {index: [] for index in read}
+    found: dict[int, list[_Kept]] = {}
     for (index, passage), of_passage in zip(parts, tags, strict=True):
-        found[index] += _kept(passage, of_passage)
-    return found
+        # Only the first piece of a message stands after another one.
+        before = None if index in found else _before(messages, index)
+        kept = [replace(one, quoted=before) if one.before else one for one in _kept(passage, of_passage)]
+        found.setdefault(index, []).extend(kept)
+    return {index: found.get(index, []) for index in read}
+
+
+def _before(messages: Sequence[Utterance], index: int) -> int | None:
+    """The number of the message that one answers."""
+    said = (number for number in range(index - 1, -1, -1) if messages[number].role != "tool")
+    return next((number for number in said if messages[number].content), None)
 
 
 def _passages(messages: Sequence[Utterance], index: int, own: str) -> Iterator[Passage]:
     """A message in pieces that the tagger reads at once. Each has the whole text before it as what went before."""
     spans = sentence_spans(own)
-    earlier = next((one for one in reversed(messages[:index]) if one.role != "tool"), None)
+    earlier = _before(messages, index)
     # What it asks stands at its end.
-    previous = "" if earlier is None else turn(_speaker(earlier), earlier.content[-_LONGEST_MESSAGE:])
+    previous = (
+        "" if earlier is None else turn(_speaker(messages[earlier]), messages[earlier].content[-_LONGEST_MESSAGE:])
+    )
     piece: list[tuple[int, int]] = []
     for span in spans:
         if piece and count_words(own[piece[0][0] : span[1]]) > _WORDS_AT_ONCE:
@@ -217,6 +230,7 @@ def _candidate(index: int, messages: Sequence[Utterance], kept: _Kept, vocabular
         topic=kept.tag.topic,
         about=about,
         importance=round(importance, 3),
+        quoted=kept.quoted,
     )
 
 
