@@ -282,6 +282,27 @@ def test_mentions_have_their_lines_and_how_many(core: Core, ada: Principal) -> N
     assert (len(few.mentioned), few.more_mentioned) == (2, 0)
 
 
+def test_two_of_one_name_are_told_apart(core: Core, ada: Principal) -> None:
+    for text in (
+        "User's brother Tom is a pilot.",
+        "User's colleague Tom is allergic to nuts.",
+        "User's friend Tom is good at chess.",
+        "User met Tom on Friday.",
+        "User's wife Eva is a nurse.",
+        "User's partner Eva likes tea.",
+        "User dreamt of Eva.",
+        "Ben's sister Eva lives in Lyon.",
+    ):
+        told(core, ada, text, "relation")
+    found = {(one.name, one.relation): one.facts for one in core.profiles.about(ada).mentioned}
+    assert found["Tom", "brother"] == 1
+    assert found["Tom", "friend"] == 2, "a colleague may be a friend"
+    assert found["Tom", None] == 1
+    assert found["Eva", "partner"] == 2
+    assert found["Eva", "Ben's sister"] == 1
+    assert core.profiles.named(ada).things["tom"].relation == "friend or brother"
+
+
 # Time
 
 

@@ -1,12 +1,13 @@
 """Facts as the lines of a profile, and lines in their order. Pure."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from memorist.about.days import day_in, day_near
 from memorist.about.names import Named, folded_names, names_in
+from memorist.about.relations import sort_of
 from memorist.about.subjects import in_small_letters
 from memorist.about.values import SLOTS, TIMELINE, USER, Mention, PersonProfile, ProfileLine, ProfileSlot, sources_of
 from memorist.memories.governance import TESTED
@@ -97,12 +98,13 @@ class Occurrences:
 def occurrences_in(
     lines: Sequence[ProfileLine], names_of: Callable[[str, str], Iterable[Named]] = names_in
 ) -> list[Occurrences]:
-    """Whom and what the lines name, what most of them name first. Nobody is named in lines that tell of them.
-    `names_of` finds names in a text that is about a person.
+    """Whom and what the lines name, what most of them name first. Nobody is named in lines that tell of them. Where a
+    name is that of several, as a brother and a colleague, each has the lines that say who is meant, and the others are
+    nobody's. `names_of` finds names in a text that is about a person.
     """
     small = in_small_letters(line.text for line in lines)
     spelled: dict[str, str] = {}
-    relations: dict[str, str | None] = {}
+    relations: dict[str, dict[str, str]] = {}
     by_word: dict[str, dict[str, ProfileLine]] = {}
     folded = {line.memory_id: line.text.casefold() for line in lines}
     for line in lines:
@@ -113,15 +115,32 @@ def occurrences_in(
             if is_guess and key in small:
                 continue
             spelled.setdefault(key, name)
-            relations[key] = relations.get(key) or relation
-    found = []
+            if relation:
+                relations.setdefault(key, {})[line.memory_id] = relation
+    found: list[Occurrences] = []
     for key, name in spelled.items():
         near = by_word.get(_WORDS.findall(key)[0], {}).values()
         naming = tuple(
             line for line in near if line.person.casefold() != key and folded_names(folded[line.memory_id], key)
         )
-        found.append(Occurrences(name, relations[key], naming))
+        found += _bearers(name, relations.get(key, {}), naming)
     return sorted(found, key=lambda one: (-len(one.lines), one.relation is None, one.name.casefold()))
+
+
+def _bearers(name: str, relations: Mapping[str, str], naming: Sequence[ProfileLine]) -> Iterator[Occurrences]:
+    """Those who have a name, by what the lines that name it say of whom they mean."""
+    words: dict[tuple[str, str], str] = {}
+    for relation in relations.values():
+        words.setdefault(sort_of(relation), relation)
+    if len(words) < 2:
+        yield Occurrences(name, next(iter(words.values()), None), tuple(naming))
+        return
+    lines: dict[str | None, list[ProfileLine]] = {}
+    for line in naming:
+        said = relations.get(line.memory_id)
+        lines.setdefault(None if said is None else words[sort_of(said)], []).append(line)
+    for word, of_one in lines.items():
+        yield Occurrences(name, word, tuple(of_one))
 
 
 def mentions_of(found: Sequence[Occurrences], limit: int) -> tuple[tuple[Mention, ...], int]:

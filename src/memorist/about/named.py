@@ -7,6 +7,7 @@ from itertools import combinations
 
 from memorist.about.lines import newest_first, person_of
 from memorist.about.names import Named
+from memorist.about.relations import told
 from memorist.about.subjects import in_small_letters
 from memorist.about.values import USER, NamedKind, NamedThing, NameGraph, ProfileLine, key_of
 from memorist.memories.values import Memory
@@ -35,7 +36,7 @@ def graph_of(
     """
     small = in_small_letters(fact.content for fact in facts)
     spelled: dict[str, str] = {_USER: USER}
-    relations: dict[str, str] = {}
+    relations: defaultdict[str, list[str]] = defaultdict(list)
     kinds: defaultdict[str, Counter[NamedKind]] = defaultdict(Counter)
     for fact in facts:
         for name, relation, is_guess in names_of(fact):
@@ -44,8 +45,8 @@ def graph_of(
             key = key_of(name)
             spelled.setdefault(key, name)
             kinds[key][NamedKind.PERSON if is_guess else _kind(fact.content, name, relation)] += 1
-            if relation and key not in relations:
-                relations[key] = relation
+            if relation:
+                relations[key].append(relation)
         person = person_of(fact)
         spelled.setdefault(key_of(person), person)
         kinds[key_of(person)][NamedKind.PERSON] += len(facts)
@@ -72,7 +73,7 @@ def graph_of(
             key,
             spelled[key],
             kinds[key].most_common(1)[0][0],
-            relations.get(key),
+            told(relations.get(key, ())),
             tuple(newest_first(lines[key])),
         )
         for key in ordered
