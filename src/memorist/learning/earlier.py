@@ -34,7 +34,9 @@ class Surroundings:
     def of(cls, tx: Reader, sources: Sequence[Memory], session: str) -> "Surroundings":
         named = any(utterance_of(row).name for row in sources)
         before, after = tx.surroundings.said_around(sources[0], session, _NEAR, _NEAR if named else 0)
-        if named and len(_names(before)) < 2 and len(before) == _NEAR:
+        # Whom an assistant answers all the time is hardly one of several.
+        is_long = len(before) == _NEAR and not any(utterance_of(row).role == "assistant" for row in before)
+        if named and is_long and len(_names(before)) < 2:
             before, _ = tx.surroundings.said_around(sources[0], session, _FAR, 0)
         chat = [row for row in before if row.kind is Kind.CHAT_MESSAGE]
         if not named:
