@@ -9,8 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.facts.judges import DOUBTS, MERGES, OF_ONE_MATTER, RETIRES, STRANGERS, AutoJudge, LocalJudge, ruling_of
+from memorist.facts.judges import (
+    DOUBTS,
+    MERGES,
+    MERGES_ALONE,
+    OF_ONE_MATTER,
+    RETIRES,
+    STRANGERS,
+    AutoJudge,
+    LocalJudge,
+    ruling_of,
+)
 from memorist.facts.plain.changes import change_of, says_several_things
+from memorist.facts.plain.merging import has_another_word
 from memorist.facts.plain.values import ValueChange
 from memorist.facts.values import Ruling, Verdict
 from memorist.memories.values import Memory
@@ -111,14 +122,52 @@ def test_what_is_said_again_is_merged(older: str, newer: str, ruling: Ruling) ->
 
 
 @pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("User's grandmother died in 2019.", "User's grandfather died in 2019."),
+        ("User's oldest son is 12.", "User's youngest son is 12."),
+        ("User sold a car in 2020.", "User bought a car in 2020."),
+        ("User owns a house in Porto.", "User rents out a house in Porto."),
+        ("User arrived in Kiel on 3 May 2026.", "User left Kiel on 3 May 2026."),
+        ("User borrowed 500 euros from Tom.", "User lent 500 euros to Tom."),
+        ("User's sister is older than their brother.", "User's brother is older than their sister."),
+        (
+            "User's deadline is next Monday (23 November 2026).",
+            "User: Next Monday (23 November 2026) we get our new puppy.",
+        ),
+        (
+            "User's anniversary is next Friday (20 November 2026).",
+            "User: The day after tomorrow (20 November 2026) I'm picking up my new car.",
+        ),
+    ],
+)
+def test_what_only_sounds_the_same_is_not_merged(older: str, newer: str) -> None:
+    assert judged(older, newer).ruling is Ruling.UNRELATED
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("User moved to Rome in 2019.", "In 2019 User moved to Rome."),
+        ("User is a teacher.", "User works as a teacher."),
+        ("User has a cat.", "User has cats."),
+        ("User owns a bike.", "User has a bicycle."),
+    ],
+)
+def test_what_is_told_in_other_words_may_be_the_same(older: str, newer: str) -> None:
+    assert not has_another_word(older, newer)
+
+
+@pytest.mark.parametrize(
     ("likely", "ruling"),
     [
         ({"contradicts": RETIRES}, Ruling.CONTRADICTS),
         ({"contradicts": RETIRES - 0.01}, Ruling.UNSURE),
         ({"contradicts": DOUBTS}, Ruling.UNSURE),
-        ({"contradicts": DOUBTS - 0.01, "same": MERGES}, Ruling.SAME),
-        ({"same": MERGES, "refines": MERGES + 0.1}, Ruling.REFINES),
-        ({"same": MERGES - 0.01, "compatible": 0.7}, Ruling.UNRELATED),
+        ({"contradicts": DOUBTS - 0.01, "same": MERGES[Ruling.SAME]}, Ruling.SAME),
+        ({"same": 0.4, "refines": MERGES[Ruling.REFINES]}, Ruling.REFINES),
+        ({"same": MERGES[Ruling.SAME] - 0.01, "compatible": 0.4}, Ruling.UNRELATED),
+        ({"refines": MERGES[Ruling.REFINES] - 0.01, "compatible": 0.5}, Ruling.UNRELATED),
     ],
 )
 def test_how_certain_it_must_be(likely: dict[str, float], ruling: Ruling) -> None:
@@ -189,13 +238,17 @@ def test_only_what_the_local_judge_is_unsure_of_is_asked_of_the_other() -> None:
         name = "local"
 
         def judge(self, pairs: Sequence[tuple[Memory, Memory]]) -> list[Verdict]:
-            return [Verdict(Ruling.UNSURE if "maybe" in new.content else Ruling.SAME, "") for new, _ in pairs]
+            certain = {"sure": 1.0, "hardly": MERGES_ALONE - 0.01}
+            unsure = Verdict(Ruling.UNSURE, "")
+            return [
+                Verdict(Ruling.SAME, "", certain[new.content]) if new.content in certain else unsure for new, _ in pairs
+            ]
 
     asked = ScriptedJudge(lambda *_: Ruling.CONTRADICTS, is_local=False)
     judge = AutoJudge(Unsure(), asked)
-    pairs = [(fact("sure"), fact("a")), (fact("maybe"), fact("b"))]
-    assert [one.ruling for one in judge.judge(pairs)] == [Ruling.SAME, Ruling.CONTRADICTS]
-    assert asked.asked == [("maybe", "b")]
+    pairs = [(fact("sure"), fact("a")), (fact("maybe"), fact("b")), (fact("hardly"), fact("c"))]
+    assert [one.ruling for one in judge.judge(pairs)] == [Ruling.SAME, Ruling.CONTRADICTS, Ruling.CONTRADICTS]
+    assert asked.asked == [("maybe", "b"), ("hardly", "c")]
     assert not judge.is_local
     assert judge.name == "local, scripted"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memorist.facts.judges import AGREES, DOUBTS, MERGES, STRANGERS, ruling_of
+from memorist.facts.judges import AGREES, DOUBTS, STRANGERS, ruling_of
 from memorist.facts.plain.changes import change_of
 from memorist.facts.plain.values import ValueChange
 from memorist.facts.values import Ruling
@@ -145,7 +145,7 @@ def test_words_and_model_decide_together(change: ValueChange, certain: float, ru
 
 
 def test_what_is_said_of_something_else_is_neither_merged_nor_asked_about() -> None:
-    alike = {**dict.fromkeys(RULINGS, 0.0), "refines": MERGES}
+    alike = {**dict.fromkeys(RULINGS, 0.0), "refines": 1.0}
     assert ruling_of(alike, ValueChange.BESIDE).ruling is Ruling.UNRELATED
     certain = {**dict.fromkeys(RULINGS, 0.0), "contradicts": 1.0}
     assert ruling_of(certain, ValueChange.BESIDE, apart=STRANGERS + 0.01).ruling is Ruling.UNRELATED

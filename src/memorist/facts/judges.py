@@ -6,6 +6,7 @@ from typing import Any
 
 from memorist.errors import LlmMalformed
 from memorist.facts.plain.changes import change_of, has_the_same_words, says_several_things
+from memorist.facts.plain.merging import has_a_date, has_another_word, without_dates
 from memorist.facts.plain.values import ValueChange
 from memorist.facts.port import Judge
 from memorist.facts.values import Ruling, Verdict
@@ -56,14 +57,21 @@ HEEDS = 0.2
 """How certain it must be where a not is all that two facts differ in: below, it reads another not than the words do."""
 DOUBTS = 0.4
 """From here on a contradiction is possible, and somebody is asked."""
-MERGES = 0.3
-"""How certain it must be that two facts say the same, or that one says the other more exactly."""
+MERGES = {Ruling.SAME: 0.6, Ruling.REFINES: 0.5}
+"""How certain it must be that two facts say the same, or that one says the other more exactly: a wrong one retires what
+is true, and a missed one is a line too many."""
+LIES_IN = 0.3
+"""From here on another value may say the older one more exactly: Valencia lies in Spain."""
+MERGES_ALONE = 0.9
+"""From here on nobody else is asked whether they do."""
 
 OF_ONE_MATTER = 0.76
 """How far apart the words of two facts may lie (cosine distance) for one to be retired or to be possibly contradicted.
 Beyond it somebody is asked about what is certain: most of it tells of other matters, and only sounds like a change."""
 STRANGERS = 0.82
 """Beyond this distance nothing contradicts anything."""
+OF_ONE_DAY = 0.6
+"""Beyond this distance two facts with dates are not merged: it is the date that they share."""
 
 _LONGEST_COMPARED = 600
 
@@ -85,7 +93,11 @@ class LocalJudge:
     def judge(self, pairs: Sequence[tuple[Memory, Memory]]) -> list[Verdict]:
         dated = [(_dated(old), _dated(new)) for new, old in pairs]
         compared = self._comparer.compare(dated)
-        suspected = [index for index, likely in enumerate(compared) if likely["contradicts"] >= DOUBTS]
+        suspected = [
+            index
+            for index, (likely, (older, newer)) in enumerate(zip(compared, dated, strict=True))
+            if likely["contradicts"] >= DOUBTS or (has_a_date(older.text) and has_a_date(newer.text))
+        ]
         apart = dict(zip(suspected, self._distances([dated[index] for index in suspected]), strict=True))
         return [
             _verdict_on(older.content, newer.content, likely, apart.get(index, 0.0))
@@ -95,7 +107,7 @@ class LocalJudge:
     def _distances(self, pairs: Sequence[tuple[DatedFact, DatedFact]]) -> list[float]:
         if self._embedder is None or not pairs:
             return [0.0] * len(pairs)
-        vectors = self._embedder.embed([one.text for pair in pairs for one in pair])
+        vectors = self._embedder.embed([without_dates(one.text) for pair in pairs for one in pair])
         return [1 - float(older @ newer) for older, newer in zip(vectors[::2], vectors[1::2], strict=True)]
 
 
@@ -109,6 +121,11 @@ def _verdict_on(older: str, newer: str, likely: dict[str, float], apart: float) 
         return Verdict(Ruling.SAME, _MERGING[Ruling.SAME], 1.0)
     change = change_of(older, newer)
     verdict = ruling_of(likely, change, apart)
+    if verdict.ruling in _MERGING and change is None:
+        if has_another_word(older, newer):
+            return Verdict(Ruling.UNRELATED, "One word is another: they may tell of two things.", likely["compatible"])
+        if apart > OF_ONE_DAY:
+            return Verdict(Ruling.UNRELATED, "They tell of different matters of one day.", likely["compatible"])
     if change is ValueChange.RESTATED or verdict.ruling not in (Ruling.CONTRADICTS, Ruling.UNSURE):
         return verdict
     if change is ValueChange.PART or says_several_things(older):
@@ -125,7 +142,7 @@ def ruling_of(likely: dict[str, float], change: ValueChange | None = None, apart
         return _verdict_beside(contradicts, apart)
     if change is ValueChange.APART:
         return Verdict(Ruling.UNRELATED, "They tell of different matters.", 1.0)
-    if change is not None and likely["refines"] < MERGES:  # Valencia lies in Spain.
+    if change is not None and likely["refines"] < LIES_IN:
         is_denied = change is ValueChange.DENIED and contradicts >= HEEDS
         if is_denied or change in (ValueChange.ANOTHER, ValueChange.RESTATED):
             return Verdict(Ruling.CONTRADICTS, "There is one value of this at a time, and it is another.", 1.0)
@@ -139,7 +156,7 @@ def ruling_of(likely: dict[str, float], change: ValueChange | None = None, apart
     if contradicts >= DOUBTS:
         return Verdict(Ruling.UNSURE, "The newer one may end or change the older one.", contradicts)
     for ruling, reason in _MERGING.items():
-        if likely[ruling] >= MERGES and likely[ruling] == max(likely[one] for one in _MERGING):
+        if likely[ruling] >= MERGES[ruling] and likely[ruling] == max(likely[one] for one in _MERGING):
             return Verdict(ruling, reason, likely[ruling])
     return Verdict(Ruling.UNRELATED, "Both can be true at once.", likely["compatible"])
 
@@ -156,8 +173,15 @@ _MERGING = {
 }
 
 
+def _is_unsure(verdict: Verdict) -> bool:
+    merges_by_chance = verdict.ruling in _MERGING and verdict.confidence < MERGES_ALONE
+    return merges_by_chance or verdict.ruling is Ruling.UNSURE
+
+
 class AutoJudge:
-    """Asks a language model about what the local judge is unsure of, and only about that."""
+    """Asks a language model about what the local judge is unsure of, and only about that: what it would merge without
+    being certain is a part of it.
+    """
 
     is_local = False
 
@@ -175,7 +199,7 @@ class AutoJudge:
     def judge(self, pairs: Sequence[tuple[Memory, Memory]]) -> list[Verdict]:
         """Raises LlmError where the language model is needed and does not answer."""
         verdicts = self._local.judge(pairs)
-        unsure = [index for index, verdict in enumerate(verdicts) if verdict.ruling is Ruling.UNSURE]
+        unsure = [index for index, verdict in enumerate(verdicts) if _is_unsure(verdict)]
         for index, verdict in zip(unsure, self._llm.judge([pairs[index] for index in unsure]), strict=True):
             verdicts[index] = verdict
         return verdicts
