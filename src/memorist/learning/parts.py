@@ -21,6 +21,7 @@ from memorist.learning.extractors.transcripts import Utterance
 from memorist.learning.finding import LOCAL, Finder, FoundDrafts
 from memorist.learning.outcomes import INSTEAD_OF, told_dropped
 from memorist.learning.sources import Sources
+from memorist.learning.taking_back import EXTRACTED, taken_back
 from memorist.memories.lifecycle import EXTRACTOR
 from memorist.memories.values import Draft, Governor, Memory, Remembered, Status
 from memorist.models.values import Usage
@@ -34,9 +35,8 @@ from memorist.times import Clock
 
 _log = redacting_logger(__name__)
 
-EXTRACTED = "extracted"
 FAILED = "extraction_failed"
-"""Events of a message: it was read for memories, or that went wrong."""
+"""The event of a message that it was to be read, and that went wrong."""
 
 STAND_IN = "stand_in"
 """Where the event of a failure says what the local extractor found instead."""
@@ -195,7 +195,8 @@ class Parts:
             _hold(tx, job, sources, part.again)
             stays = {one.memory.id for one in results}
             stood_in = _new_ones(_stand_ins(tx.events.of([source.id for source in sources])))
-            gone = {one["id"] for one in stood_in if one["id"]} - stays if _is_replaced(job) else set()
+            gone = {one["id"] for one in stood_in if one["id"]} | taken_back(tx, sources, str(job.payload["session"]))
+            gone = gone - stays if _is_replaced(job) else set()
             retold = {part.retold[_rests_on(one)] for one in found.drafts if _rests_on(one) in part.retold} - stays
             gone |= retold
             result["replaced"] = sum(

@@ -10,9 +10,9 @@ from memorist.learning.extractors.kinds import Vocabulary
 from memorist.learning.extractors.transcripts import parse_transcript
 from memorist.learning.finding import LearningMode
 from memorist.learning.outcomes import EXTRACTING
-from memorist.learning.parts import EXTRACTED
 from memorist.learning.service import windows
 from memorist.learning.sources import Sources
+from memorist.learning.taking_back import EXTRACTED
 from memorist.memories.values import Kind, Memory, Position, Query
 from memorist.platform import access, validation
 from memorist.platform.jobs import Jobs

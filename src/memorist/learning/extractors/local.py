@@ -7,6 +7,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from memorist.learning.extractors.corrections import (
+    corrects,
+    is_last_said,
+    takes_back,
+    with_corrections,
+    without_taken_back,
+)
 from memorist.learning.extractors.days import names_a_coming_day
 from memorist.learning.extractors.kinds import LONGEST_CONTENT, Candidate, StatementKind, Vocabulary
 from memorist.learning.extractors.rules import rule_for, says_how_it_is, says_nothing
@@ -19,7 +26,6 @@ from memorist.learning.extractors.statements import (
     own_words,
     sets_a_fiction,
     statements,
-    takes_back,
 )
 from memorist.learning.extractors.third_person import ASSISTANT, USER_AT_HOME, USER_AT_WORK, Voices, told_of
 from memorist.learning.extractors.transcripts import Utterance
@@ -80,14 +86,19 @@ def extract_locally(
     rules know of work is found.
     """
     tools = [_words_of(message.content) for message in messages if message.role == "tool"]
-    read = {index: own_words(one.content[:_LONGEST_MESSAGE]) for index, one in _meant(messages) if index >= since}
+    read = {
+        index: without_taken_back(own_words(one.content[:_LONGEST_MESSAGE]))
+        for index, one in _meant(messages)
+        if index >= since
+    }
     people = {index: text for index, text in read.items() if tagger is not None and messages[index].is_person}
     tagged = {} if tagger is None else _tagged(messages, people, tagger)
     found: list[Candidate] = []
     for index, own in read.items():
         message = messages[index]
         if message.role == "user" and takes_back(message.content):
-            found = [one for one in found if one.source < index - 1 or messages[one.source].role != "user"]
+            before = max((other for other in range(index) if messages[other].role == "user"), default=index)
+            found = [one for one in found if one.source != before or not _is_last_of(one, messages)]
         of_message = _of_person(index, messages, own, tagged[index], vocabulary) if index in tagged else ()
         of_work = _of_work(index, message, own) if vocabulary is Vocabulary.CODING or index not in tagged else ()
         by_rule = [*of_work]
@@ -95,6 +106,10 @@ def extract_locally(
         in_order = sorted((*by_rule, *by_tagger), key=lambda one: message.content.find(one.excerpt))
         found += [one for one in in_order if not _is_copied(one, tools)]
     return list({one.content.casefold(): one for one in reversed(found)}.values())[::-1]
+
+
+def _is_last_of(one: Candidate, messages: Sequence[Utterance]) -> bool:
+    return is_last_said(one.excerpt, messages[one.source].content)
 
 
 def _overlap(one: Candidate, other: Candidate) -> bool:
@@ -237,13 +252,20 @@ def _candidate(index: int, messages: Sequence[Utterance], kept: _Kept, vocabular
 def _of_person(
     index: int, messages: Sequence[Utterance], own: str, told: Sequence[_Kept], vocabulary: Vocabulary
 ) -> Iterator[Candidate]:
-    for kept in told:
+    done: set[tuple[int, int]] = set()
+    for one in told:
+        kept = replace(one, spans=with_corrections(own, one.spans))
+        # What corrects a sentence is kept with it.
+        if done.issuperset(kept.spans):
+            continue
+        done.update(kept.spans)
         text = own[kept.spans[0][0] : kept.spans[-1][1]]
         is_empty = len(kept.spans) == 1 and not kept.before and says_nothing(text.strip(" .!"))
         # It would be wrong from the day after on.
         is_passing = messages[index].time is None and names_a_coming_day(text)
+        is_joke = any(is_a_joke(own[slice(*span)]) for span in kept.spans if not corrects(own, span))
         is_no_work = vocabulary is Vocabulary.CODING and (is_a_guess(text) or says_how_it_is(text))
-        if not (is_empty or is_passing or is_no_work or is_a_joke(text) or is_mostly_quoted(text)):
+        if not (is_empty or is_passing or is_no_work or is_joke or is_mostly_quoted(text)):
             yield _candidate(index, messages, kept, vocabulary)
 
 

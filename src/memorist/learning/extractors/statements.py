@@ -77,11 +77,6 @@ def is_mostly_quoted(text: str) -> bool:
     return words - len(_QUOTE.sub(_paint_quote, text).replace(QUOTED, "").split()) > words / 2
 
 
-def takes_back(message: str) -> bool:
-    """Whether a message begins by taking back what was said before it."""
-    return _TAKEN_BACK.match(message.lstrip()[:200]) is not None
-
-
 # What others wrote
 
 _PASTE_NOUN = phrases(r"""

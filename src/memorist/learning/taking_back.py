@@ -1,0 +1,48 @@
+"""What was learned from a message and is taken back in the user's next one: "Just kidding." """
+
+from collections.abc import Sequence
+
+from memorist.learning.extractors.corrections import is_last_said, takes_back
+from memorist.memories.values import Kind, Memory
+from memorist.ports import Reader
+
+EXTRACTED = "extracted"
+"""The event of a message that it was read for memories."""
+
+# Between two messages of the user there may be an answer, and what tools returned.
+_NEAR = 5
+
+
+def taken_back(tx: Reader, sources: Sequence[Memory], session: str) -> set[str]:
+    """The ids of what was learned from the last statement before these messages, where the first of the user takes that
+    back. What is taken back among the messages themselves is not learned at all.
+    """
+    said = [source for source in sources if _is_of_user(source)]
+    if not said or not takes_back(said[0].content):
+        return set()
+    around = tx.surroundings.said_around(said[0], session, _NEAR, 0)[0]
+    earlier = [one for one in around if _is_of_user(one) and _speaker(one) == _speaker(said[0])]
+    if not earlier:
+        return set()
+    before = earlier[-1]
+    return {
+        fact.id
+        for fact in tx.memories.get_many(_learned_from(tx, before.id))
+        if (fact.meta or {}).get("message_id") == before.id and is_last_said(fact.excerpt or "", before.content)
+    }
+
+
+def _is_of_user(row: Memory) -> bool:
+    return row.kind is Kind.CHAT_MESSAGE and (row.meta or {}).get("role") == "user"
+
+
+def _speaker(row: Memory) -> str | None:
+    return (row.meta or {}).get("speaker")
+
+
+def _learned_from(tx: Reader, message_id: str) -> list[str]:
+    """What was new when a message was read: the first message of those that were read together tells it."""
+    read = [event.payload for event in tx.events.of([message_id]) if event.event_type == EXTRACTED]
+    firsts = [str(payload["with"]) for payload in read if "with" in payload]
+    read += [event.payload for event in tx.events.of(firsts) if event.event_type == EXTRACTED]
+    return [one["id"] for payload in read for one in payload.get("memories", ()) if one["was_new"] and one["id"]]
