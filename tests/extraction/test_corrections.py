@@ -62,14 +62,14 @@ def test_what_was_learned_of_the_message_before_goes(
 ) -> None:
     core = open_with()
 
-    def say(text: str) -> list[str]:
-        core.ingestion.add_messages(ada, "s-1", [Message("user", text)])
+    def say(*said: Message) -> list[str]:
+        core.ingestion.add_messages(ada, "s-1", said)
         core.jobs.run_due(ada.tenant)
         return contents(core, ada)
 
-    assert say("I live in Rome. I work as an astronaut.") == ["User lives in Rome.", "User works as an astronaut."]
-    core.ingestion.add_messages(ada, "s-1", answer)
-    assert say("Just kidding.") == ["User lives in Rome."]
+    said = say(Message("user", "I live in Rome. I work as an astronaut."))
+    assert said == ["User lives in Rome.", "User works as an astronaut."]
+    assert say(*answer, Message("user", "Just kidding.")) == ["User lives in Rome."]
     # Whoever was misunderstood finds it where deleted memories are.
     deleted = core.memories.list(ada, kind=Kind.FACT, status=Status.SOFT_DELETED).items
     assert [one.content for one in deleted] == ["User works as an astronaut."]

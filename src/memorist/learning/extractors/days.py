@@ -4,6 +4,7 @@ import re
 from datetime import date, timedelta
 
 from memorist.learning.extractors.patterns import compiled
+from memorist.learning.extractors.verbs import is_over
 from memorist.models.passages import spoken_date
 
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -12,15 +13,25 @@ _NUMBERS = {
     "ten": 10, "eleven": 11, "twelve": 12, "a couple of": 2, "couple of": 2,
 }  # fmt: skip
 _DAY = "|".join(_WEEKDAYS)
+_MONTH = "january|february|march|april|may|june|july|august|september|october|november|december"
 _RELATIVE = compiled(rf"""
     \b(?:(?P<day>the day before yesterday|the day after tomorrow|yesterday|today|tonight|tomorrow|last night|
     this (?:morning|afternoon|evening))|
     (?P<which>last|next|this|coming|past) (?P<unit>week|weekend|month|year|{_DAY})|
     (?P<count>\d{{1,3}}|a couple of|couple of|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)
     [ ](?P<span>day|week|month|year)s? ago|
+    on (?P<on>{_DAY})(?! (?:mornings|afternoons|evenings|nights|the \d|\d|{_MONTH})|, (?:\d|the \d|{_MONTH}))|
+    on the (?P<date>\d{{1,2}})(?:st|nd|rd|th)(?=[.,;!?)]|$| (?:at|and|but|so|for|with|because)\b)|
     in (?P<later>\d{{1,3}}|a couple of|a(?! day)|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)
-    [ ](?P<until>day|week|month|year)s?(?! ago))\b(?! \()
+    [ ](?P<until>day|week|month|year)s?(?! ago))(?<=\w)\b(?! \()
 """)
+# "over the last month" is a time up to now, and "the last Friday of the month" one of many.
+_THE = re.compile(r"\b(?:the|every|each)\s+\Z", re.IGNORECASE)
+_OF = re.compile(r"\s+of\b", re.IGNORECASE)
+_OFTEN = re.compile(
+    r"\b(?:every|each|always|usually|often|sometimes|never|normally|typically|mostly|whenever|once an?)\b",
+    re.IGNORECASE,
+)
 _STEPS = {
     "the day before yesterday": -2, "yesterday": -1, "last night": -1, "tomorrow": 1, "the day after tomorrow": 2,
 }  # fmt: skip
@@ -29,29 +40,64 @@ _LENGTHS = {"day": 1, "week": 7, "month": 30, "year": 365}
 
 
 def dated(text: str, said_on: date) -> str:
-    """The text with the date of each day, week, month or year that it names from the day on which it was said."""
-    return _RELATIVE.sub(lambda match: f"{match[0]} ({_date_of(match, said_on)})", text)
+    """The text with the date of each day, week, month or year that it names from the day on which it was said.
+
+    Where the words may mean another time, or none, they stay as they are.
+    """
+    return _RELATIVE.sub(lambda match: f"{match[0]}{_bracketed(match, said_on)}", text)
 
 
 def names_a_coming_day(text: str) -> bool:
     """Whether a text names a day to come from the day on which it was said. What is past stays true."""
     return any(
         match["later"]
-        or (match["day"] or "") in _COMING
+        or (match["day"] or "").lower() in _COMING
         or (match["which"] or "").lower() in ("next", "coming", "this")
         for match in _RELATIVE.finditer(text)
+        if not _is_no_moment(match)
     )
 
 
-def _date_of(match: re.Match[str], said_on: date) -> str:
+def _bracketed(match: re.Match[str], said_on: date) -> str:
+    then = None if _is_no_moment(match) else _date_of(match, said_on)
+    return f" ({then})" if then else ""
+
+
+def _is_no_moment(match: re.Match[str]) -> bool:
+    """Whether the words tell how long something took, or which one of many it is."""
+    if match["later"]:
+        return is_over(match.string, match.start(), match.end())
+    if match["which"]:
+        is_this = match["which"].lower() in ("this", "coming")
+        is_one_of_many = _OF.match(match.string, match.end()) is not None
+        return is_one_of_many or (not is_this and _THE.search(match.string[: match.start()]) is not None)
+    return bool(match["on"]) and _OFTEN.search(match.string) is not None
+
+
+def _date_of(match: re.Match[str], said_on: date) -> str | None:
     if match["day"]:
         return spoken_date(said_on + timedelta(days=_STEPS.get(match["day"].lower(), 0)))
     if match["which"]:
         return _of_unit(match["which"].lower(), match["unit"].lower(), said_on)
+    if match["on"] or match["date"]:
+        return _nearest(match, said_on)
     count, unit, sign = (match["count"], match["span"], -1) if match["count"] else (match["later"], match["until"], 1)
     number = _NUMBERS.get(count.lower()) or int(count)
     then = _shifted(said_on, sign * number, unit.lower())
     return spoken_date(then) if unit.lower() == "day" else f"around {_roughly(then, unit.lower())}"
+
+
+def _nearest(match: re.Match[str], said_on: date) -> str | None:
+    """The next such day, or the last one of what is past; None where that is the day itself, or there is none such."""
+    step = -1 if is_over(match.string, match.start(), match.end()) else 1
+    ordinals = [said_on.toordinal() + step * number for number in range(1, 32)]
+    days = [date.fromordinal(one) for one in ordinals if 1 <= one <= date.max.toordinal()]
+    if match["on"]:
+        name = match["on"].lower()
+        fitting = [day for day in days if _WEEKDAYS[day.weekday()] == name and day.weekday() != said_on.weekday()]
+    else:
+        fitting = [day for day in days if day.day == int(match["date"]) != said_on.day]
+    return spoken_date(fitting[0]) if fitting else None
 
 
 def _of_unit(which: str, unit: str, said_on: date) -> str:

@@ -14,7 +14,7 @@ from memorist.learning.extractors.corrections import (
     with_corrections,
     without_taken_back,
 )
-from memorist.learning.extractors.days import names_a_coming_day
+from memorist.learning.extractors.days import dated, names_a_coming_day
 from memorist.learning.extractors.kinds import LONGEST_CONTENT, Candidate, StatementKind, Vocabulary
 from memorist.learning.extractors.rules import rule_for, says_how_it_is, says_nothing
 from memorist.learning.extractors.sentences import sentence_spans
@@ -230,7 +230,9 @@ def _candidate(index: int, messages: Sequence[Utterance], kept: _Kept, vocabular
     content = " ".join(told_of(text, voices, said_on, follows=number > 0) for number, text in enumerate(texts))
     if kept.before:
         verb = "Asked" if kept.before.endswith("?") else "To"
-        content = f'{verb} "{kept.before}", {voices.i} said: {" ".join(texts)}'
+        answer = " ".join(texts)
+        answer = answer if said_on is None else dated(answer, said_on)
+        content = f'{verb} "{kept.before}", {voices.i} said: {answer}'
     found = _KINDS.get(kept.tag.topic, StatementKind.FACT)
     is_chat = voices not in (USER_AT_HOME, USER_AT_WORK)
     about = voices.you if kept.tag.of_other > KEPT and is_chat else voices.i

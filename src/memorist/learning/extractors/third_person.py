@@ -6,6 +6,7 @@ from datetime import date
 
 from memorist.learning.extractors.days import dated
 from memorist.learning.extractors.patterns import compiled, words
+from memorist.learning.extractors.verbs import IRREGULAR_PASTS, NO_PAST
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,7 @@ def _third(word: str) -> str:
     lower = word.lower()
     if lower in _FORMS:
         return _FORMS[lower]
-    if lower in _UNCHANGED or (lower.endswith("ed") and lower not in _NO_PAST):
+    if lower in _MODALS or lower in IRREGULAR_PASTS or (lower.endswith("ed") and lower not in NO_PAST):
         return word
     if lower.endswith(("s", "sh", "ch", "x", "z", "o")):
         return f"{word}es"
@@ -154,16 +155,7 @@ _FORMS = {
     "aren't": "is not", "didn't": "did not", "wasn't": "was not", "weren't": "was not", "were": "was",
     "couldn't": "could not", "wouldn't": "would not", "shouldn't": "should not", "hadn't": "had not",
 }  # fmt: skip
-# Modal verbs, and pasts that do not end in -ed.
-_UNCHANGED = words("""
-    will would can cannot could must should was had did may might used went chose took got grew made found gave quit
-    left built bought came kept knew ran saw said sold spent told wrote began became broke brought led lost met paid
-    taught thought understood won wore drove ate drank slept spoke sent felt flew fell held rebuilt threw caught stood
-    sat swam sang rode rose shook shot shut stuck swore tore woke wound withdrew overcame overslept froze forgot forgave
-    fought fed drew dug dealt crept clung blew bit bent beat hid heard hung laid lay lent lit meant mistook outgrew
-    sought shone spun spread stole struck swept swung underwent upset cost cut hit hurt let put set split burst cast
-    rewrote reread redid overheard withheld
-""")
+_MODALS = words("will would can cannot could must should may might shall ought")
 _NO_ADVERBS = frozenset({"rely", "apply", "reply", "supply", "fly", "comply", "multiply", "imply", "family", "ally"})
 _THEY = re.compile(r"\b(?:they|them|their|theirs|themselves)\b", re.IGNORECASE)
 _I_DO = re.compile(r"\bI ((?:(?:really|always|also|still|just|never|often|only) )?)([a-z]+)\b")
@@ -172,7 +164,6 @@ _OWN_WORD = re.compile(r"\b(?:I|me|my)\b", re.IGNORECASE)
 _STANDS_ALONE = compiled(
     r"(?:the|a|an|all|every|each|no|this|these|there|turns out|[A-Z][\w-]+ (?:is|are|was|were|has))\b"
 )
-_NO_PAST = frozenset({"need", "feed", "speed", "bleed", "embed", "breed", "exceed", "proceed", "succeed"})
 _ADVERBS = words("""
     really very always usually generally typically often mostly mainly still also now currently just definitely
     absolutely strongly particularly especially actually normally only never rarely recently finally already both
