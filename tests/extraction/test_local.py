@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from memorist.context.section import fence, named_text
 from memorist.learning.extractors.kinds import Candidate, StatementKind, Vocabulary, category_of
 from memorist.learning.extractors.local import extract_locally
+from memorist.learning.extractors.third_person import USER_AT_HOME, told_of
 from memorist.learning.extractors.transcripts import Utterance
 from memorist.memories.values import Memory, Trust
 from memorist.models.tagger import LocalTagger
@@ -278,3 +279,30 @@ def test_long_and_strange_messages_take_no_longer(piece: str) -> None:
     started = time.process_time()
     extract([long])
     assert time.process_time() - started < 60 * once + 0.5
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("I work in a coal mine.", "User works in a coal mine."),
+        ("I met a friend of mine.", "User met a friend of theirs."),
+        ("I have type I diabetes.", "User: I have type I diabetes."),
+        ("I collect stamps from World War I.", "User collects stamps from World War I."),
+        ("I own a boat called My Girl.", "User owns a boat called My Girl."),
+        ("I mustn't eat grapefruit.", "User mustn't eat grapefruit."),
+        ("I myself don't drink alcohol.", "User themselves does not drink alcohol."),
+        ("I too am vegan.", "User too is vegan."),
+        ("I learnt Portuguese in Brazil.", "User learnt Portuguese in Brazil."),
+        ("I love the city I live in.", "User loves the city they live in."),
+        # Somebody else's words stay that one's.
+        ("My dad texted me: I have cancer.", 'User\'s dad texted them: "I have cancer."'),
+        ("My boss told me: I am moving", 'User\'s boss told them: "I am moving".'),
+        ("I told my boss: I quit.", "User told their boss: they quit."),
+        ("My goal is simple: I want to run.", "User's goal is simple: they want to run."),
+        # "you" may be everybody.
+        ("I quit because you never get a free day.", "User quit because you never get a free day."),
+        ("I'm happy because you helped me.", "User is happy because the assistant helped them."),
+    ],
+)
+def test_words_that_only_look_like_pronouns_or_verbs_stay(said: str, expected: str) -> None:
+    assert told_of(said, USER_AT_HOME) == expected

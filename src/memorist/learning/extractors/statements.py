@@ -85,7 +85,7 @@ _PASTE_NOUN = phrases(r"""
     story|tweet|comments?|chat|transcript|contract|policy|advert|job ad|description|c\.?v\.?|resume|poem|quote|
     instructions|manual|results?|headers?|payload|json|yaml|csv|table|data
 """)
-_SPEECH_VERB = "says?|said|wrote|writes|reads?|told (?:me|us)|replied|posted|e-?mailed|claims?|states?"
+SPEECH_VERB = "says?|said|wrote|writes|reads?|told (?:me|us)|replied|posted|e-?mailed|claims?|states?"
 _FOREIGN = [
     # Fences first: what they hold may look like anything else.
     re.compile(r"```.*?(?:```|\Z)", re.DOTALL),
@@ -97,7 +97,7 @@ _FOREIGN = [
     re.compile(r"^[ ]*>.*$", re.MULTILINE),
     # A line that announces foreign words, and all that follows it.
     re.compile(
-        rf"(?:^|(?<=[.!?] ))[^.!?\n]*\b(?:(?:{_PASTE_NOUN})\b[^.!?\n]{{0,40}}|(?:{_SPEECH_VERB})\b[^.!?\n]{{0,20}})"
+        rf"(?:^|(?<=[.!?] ))[^.!?\n]*\b(?:(?:{_PASTE_NOUN})\b[^.!?\n]{{0,40}}|(?:{SPEECH_VERB})\b[^.!?\n]{{0,20}})"
         r":[ ]*\n[\s\S]*",
         re.MULTILINE | re.IGNORECASE,
     ),

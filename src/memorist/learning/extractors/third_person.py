@@ -1,11 +1,12 @@
 """From "I prefer tabs" to "User prefers tabs": a sentence that is understood without the conversation. Pure."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from memorist.learning.extractors.days import dated
 from memorist.learning.extractors.patterns import compiled, words
+from memorist.learning.extractors.statements import SPEECH_VERB
 from memorist.learning.extractors.verbs import IRREGULAR_PASTS, NO_PAST
 
 
@@ -38,18 +39,16 @@ def told_of(sentence: str, voices: Voices, said_on: date | None = None, *, follo
         sentence = sentence[lead.end() :]
     setting = _SETTING.match(sentence)
     before, clause = (setting[0], sentence[setting.end() :]) if setting else ("", sentence)
-    head, rest = _head(clause, voices)
+    clause, speech = _parted(clause)
+    head, rest = ("", "") if _may_be_a_number(clause) else _head(clause, voices)
     if head:
-        rest = _ASKS.sub(lambda match: _asked(match, voices), rest)
-        rest = _YOU_DO.sub(lambda match: f"{match[1]} {voices.you} {match[2]}{_third(match[3])}", rest)
-        if _THEY.search(clause):  # Then "they" would be read as the others.
-            rest = _I_DO.sub(lambda match: f"{voices.i} {match[1] or ''}{_third(match[2])}", rest)
-            pronouns = {word: _named(word, voices.i) for word in _PRONOUNS}
-        else:
-            pronouns = _PRONOUNS
+        named = _THEY.search(clause) is not None  # Then "they" would be read as the others.
+        general = _of_everybody(rest)
         head = head.replace("The ", "the ") if before else head
-        text = _PRONOUN.sub(lambda match: _replaced(match, voices, pronouns), before)
-        text += head + _PRONOUN.sub(lambda match: _replaced(match, voices, pronouns), rest)
+        text = _in_third_person(before, voices, named=named)
+        text += head + _in_third_person(_with_verbs(rest[:general], voices), voices, named=named)
+        text += _in_third_person(rest[general:], replace(voices, you=""), named=named)
+        text += f'"{speech}"' if speech else ""
     elif voices.you == "the assistant" and _ORDER.match(sentence):
         text = _OWN_WORD.sub(lambda match: "the user's" if match[0].lower() == "my" else "the user", sentence)
     elif follows or (voices.you == "the assistant" and _stands_alone(sentence)):
@@ -59,7 +58,43 @@ def told_of(sentence: str, voices: Voices, said_on: date | None = None, *, follo
     text = text.removesuffix("?") if " and asked " in text else text
     text = dated(text, said_on) if said_on is not None else text
     text = text[:1].upper() + text[1:]
-    return text if text.endswith((".", "!", "?", "…", ")", "。", "！", "？")) else f"{text}."
+    is_ended = text.endswith((".", "!", "?", "…", ")", "。", "！", "？", ":", '."', '!"', '?"'))
+    return text if is_ended else f"{text}."
+
+
+def _with_verbs(rest: str, voices: Voices) -> str:
+    """What is left of a clause, with what the other one is asked for, and does."""
+    rest = _ASKS.sub(lambda match: _asked(match, voices), rest)
+    return _YOU_DO.sub(lambda match: f"{match[1]} {voices.you} {match[2]}{_third(match[3])}", rest)
+
+
+def _in_third_person(text: str, voices: Voices, *, named: bool) -> str:
+    pronouns = _PRONOUNS
+    if named:
+        text = _I_DO.sub(lambda match: f"{voices.i} {match[1] or ''}{_third(match[2])}", text)
+        pronouns = {word: _named(word, voices.i) for word in _PRONOUNS}
+    return _PRONOUN.sub(lambda match: _replaced(match, voices, pronouns), text)
+
+
+def _parted(clause: str) -> tuple[str, str]:
+    """A clause up to what somebody else says in it in the first person, and that: "Dad wrote: I'm ill"."""
+    spoken = _SPEECH.search(clause)
+    if spoken is None or _BY_SPEAKER.search(clause[: spoken.start()]):
+        return clause, ""
+    return clause[: spoken.end()], clause[spoken.end() :]
+
+
+def _may_be_a_number(clause: str) -> bool:
+    """Whether an "I" may be no pronoun: "has type I diabetes". "With people I love" is written alike."""
+    return _NUMBER.search(clause) is not None
+
+
+def _of_everybody(rest: str) -> int:
+    """Where a "you" begins that may mean everybody, or the end: "because you can see the stars there"."""
+    for found in _GENERAL.finditer(rest):
+        if found["verb"].lower() not in IRREGULAR_PASTS and not found["verb"].lower().endswith("ed"):
+            return found.start()
+    return len(rest)
 
 
 def _stands_alone(sentence: str) -> bool:
@@ -83,7 +118,7 @@ def _head(clause: str, voices: Voices) -> tuple[str, str]:
         rest = rest[word.end() :]
         if not _is_adverb(word["word"].lower()):
             return f"{head} {_third(word['word'])}{word['after']}", rest
-        head += f" {word['word'].lower()}"
+        head += f" {_PRONOUNS.get(word['word'].lower(), word['word'].lower())}"
     return f"{head} ", rest
 
 
@@ -110,7 +145,12 @@ def _third(word: str) -> str:
     lower = word.lower()
     if lower in _FORMS:
         return _FORMS[lower]
-    if lower in _MODALS or lower in IRREGULAR_PASTS or (lower.endswith("ed") and lower not in NO_PAST):
+    if (
+        lower.endswith("n't")
+        or lower in _MODALS
+        or lower in IRREGULAR_PASTS
+        or (lower.endswith("ed") and lower not in NO_PAST)
+    ):
         return word
     if lower.endswith(("s", "sh", "ch", "x", "z", "o")):
         return f"{word}es"
@@ -121,7 +161,11 @@ def _third(word: str) -> str:
 
 def _replaced(match: re.Match[str], voices: Voices, pronouns: dict[str, str]) -> str:
     word = match[0].lower()
-    if match[0] in ("US", "ME"):
+    before = match.string[: match.start()]
+    is_name = match[0][0].isupper() and not word.startswith("i") and _WITHIN.search(before) is not None
+    is_noun = word == "mine" and _OWNED.search(before) is None
+    is_counted = word == "i" and _COUNTED.search(before) is not None and _ENDS.match(match.string, match.end())
+    if match[0] in ("US", "ME") or is_name or is_noun or is_counted or (word.startswith("you") and not voices.you):
         return match[0]
     if word.startswith("you"):
         endings = {"your": "'s", "yours": "'s", "you're": " is", "you've": " has", "you'll": " will", "you'd": " would"}
@@ -170,6 +214,7 @@ _ADVERBS = words("""
     personally officially regularly much far simply deliberately explicitly sometimes occasionally strictly all first
     then ultimately eventually previously formerly originally primarily exclusively intentionally completely no longer
     totally honestly truly even kinda literally basically probably almost nearly hardly barely genuinely soon once
+    too quite rather myself ourselves
 """)
 _PRONOUNS = {
     "i'm": "they are", "i am": "they are", "i've": "they have", "i'll": "they will", "i'd": "they would",
@@ -184,6 +229,29 @@ _PRONOUN = re.compile(
     r"(?![\w'@/-]|\.\w| (?:and|or|of) I\b)",
     re.IGNORECASE,
 )
+# A capital within a sentence makes a name of it: a boat called My Girl.
+_WITHIN = re.compile(r"[\w,] \Z")
+_OWNED = re.compile(
+    r"\b(?:of|is|are|was|were|be|been|become|became|than|as|like|and|or|with|from|not) \Z", re.IGNORECASE
+)
+# World War I; but: the town where Rome and I met.
+_COUNTED = re.compile(r"\b(?!And\b|Or\b|But\b|Than\b)[A-Z]\w+ \Z")
+_ENDS = re.compile(r"\s*(?:[.,;:!?)]|\Z|(?:in|and|or|at|from|on|of|with|to)\b)")
+# A noun without an article, after what it belongs to, and no plural: what follows may be counted by the I.
+_NUMBER = re.compile(
+    r"\b(?:with|has|have|had|of|from|in|for) (?!(?:that|what|whom|which|and|but|case|time|everything|everyone|anything|"
+    r"something|whatever|nothing|all|most|those|one)\b)[a-z]+[a-rt-z] I [a-z]+(?<!'m)\b"
+)
+_SPEECH = compiled(rf"""
+    \b(?:{SPEECH_VERB}|texted|messaged|announced|answered|shouted|whispered|tweeted|told (?:him|her|them))
+    (?: (?:me|us|him|her|them|to me|that)\b)?\s*:\s+(?=(?:I|I'm|I've|I'll|I'd|we|we're|we've|we'll|my|our)\b)
+""")
+_BY_SPEAKER = re.compile(r"\b(?:I|we)(?:['’]ve)? (?:\w+ )?\Z", re.IGNORECASE)
+# Of a plain present with "you" nobody knows who is meant.
+_GENERAL = compiled(r"""
+    \b(?:because|when|whenever|if|where|how)[ ]you[ ](?:(?:always|never|really|also|only|just|still|ever)[ ])*
+    (?!are\b|were\b|have\b|had\b|will\b|would\b|could\b|need\b|want\b)(?P<verb>[a-z']+)\b
+""")
 _ORDER = compiled(r"""
     (?:(?:in|on|for|at|within) [^,]{3,40},? )?(?:please )?(?:always|never|don't|do not|only|use|prefer|stick (?:to|
     with)|make sure|be sure)\b
