@@ -306,3 +306,20 @@ def test_long_and_strange_messages_take_no_longer(piece: str) -> None:
 )
 def test_words_that_only_look_like_pronouns_or_verbs_stay(said: str, expected: str) -> None:
     assert told_of(said, USER_AT_HOME) == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (
+            "I want to:\n1. lose 5 kg\n2. sleep more\n3. stop smoking",
+            ["User wants to: Lose 5 kg.", "User wants to: Stop smoking."],
+        ),
+        (
+            "My family:\n1. Anna, my wife\n2. Ben, my son\n3. Rex, our dog",
+            ["User's family: Anna, my wife. Ben, my son. Rex, our dog."],
+        ),
+    ],
+)
+def test_items_of_a_list_are_told_with_its_heading_and_without_numbers(said: str, expected: list[str]) -> None:
+    assert [content for _, content in found(said, vocabulary=Vocabulary.COMPANION)] == expected

@@ -17,7 +17,7 @@ from memorist.learning.extractors.corrections import (
 from memorist.learning.extractors.days import dated, names_a_coming_day
 from memorist.learning.extractors.kinds import LONGEST_CONTENT, Candidate, StatementKind, Vocabulary
 from memorist.learning.extractors.rules import rule_for, says_how_it_is, says_nothing
-from memorist.learning.extractors.sentences import sentence_spans
+from memorist.learning.extractors.sentences import heading_of, is_heading, sentence_spans
 from memorist.learning.extractors.statements import (
     is_a_guess,
     is_a_joke,
@@ -50,6 +50,7 @@ _AND_THIS = re.compile(
     r"\W*(?:(?:and|now|next|also)\W*)?(?:this|the next|another|one more|continue|again)\b", re.IGNORECASE
 )
 _WORDS = re.compile(r"\w+")
+_LETTER = re.compile(r"[^\W\d_]")
 _PICTURE = re.compile(r"(?<!\s)\s*\[(?:shared )?(?:image|photo|picture|video|sticker)\b[^\]]{0,500}\]", re.IGNORECASE)
 _CLAUSE = re.compile(r"(?<=[,;]) (?=(?:and|but|so|because|considering|given|which|while|since|although)\b)")
 
@@ -75,6 +76,8 @@ class _Kept:
     """What the message before says that this one answers."""
     quoted: int | None = None
     """The number of that message, where it is another one."""
+    heading: str = ""
+    """The line above the list of which this is an item."""
 
 
 def extract_locally(
@@ -227,7 +230,8 @@ def _candidate(index: int, messages: Sequence[Utterance], kept: _Kept, vocabular
     excerpt = message.content[kept.spans[0][0] : kept.spans[-1][1]]
     texts = [_PICTURE.sub("", message.content[first:last]) for first, last in kept.spans]
     said_on = None if message.time is None else message.time.date()
-    content = " ".join(told_of(text, voices, said_on, follows=number > 0) for number, text in enumerate(texts))
+    parts = [*([kept.heading] if kept.heading else []), *texts]
+    content = " ".join(told_of(text, voices, said_on, follows=number > 0) for number, text in enumerate(parts))
     if kept.before:
         verb = "Asked" if kept.before.endswith("?") else "To"
         answer = " ".join(texts)
@@ -261,8 +265,12 @@ def _of_person(
         if done.issuperset(kept.spans):
             continue
         done.update(kept.spans)
+        heading = heading_of(own, kept.spans[0])
+        kept = replace(kept, heading=own[slice(*heading)] if heading else "")
         text = own[kept.spans[0][0] : kept.spans[-1][1]]
-        is_empty = len(kept.spans) == 1 and not kept.before and says_nothing(text.strip(" .!"))
+        is_alone = len(kept.spans) == 1 and not kept.before
+        is_empty = is_alone and (says_nothing(text.strip(" .!")) or is_heading(own, kept.spans[0]))
+        is_empty = is_empty or _LETTER.search(text) is None
         # It would be wrong from the day after on.
         is_passing = messages[index].time is None and names_a_coming_day(text)
         is_joke = any(is_a_joke(own[slice(*span)]) for span in kept.spans if not corrects(own, span))

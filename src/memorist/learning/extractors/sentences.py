@@ -16,6 +16,10 @@ _ABBREVIATION = re.compile(
 _ORDINAL = re.compile(
     r"\b(?:vom|zum|zur|im|beim|de[mnrs]|die|das|(?:m|d|s)ein\w*|ihr\w*|unser\w*) \d{1,2}\.\Z", re.IGNORECASE
 )
+# The number of an item: it begins a line, and ends no sentence.
+_NUMBERED = re.compile(r"(?:\A|\n)[ ]*\d{1,3}\.\Z")
+_NUMBER = re.compile(r"\d{1,3}[.)]\s+(?=\S)")
+_IN_LIST = re.compile(r"(?:\A|\n)[ ]*(?:\d{1,3}[.)]\s+|[-*•]\s)\Z")
 _DAY = re.compile(r"(?:^|\s)[0-3]?\d\.\Z")
 _MONTH = re.compile(
     r" (?:Jan|Jän|Feb|März|Mär|April|Apr|Mai|Juni|Jun|Juli|Jul|August|Aug|Sep|Sept|Okt|Nov|Dez"
@@ -39,9 +43,32 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     return spans + _trimmed(text, start, len(text))
 
 
+def heading_of(text: str, item: tuple[int, int]) -> tuple[int, int] | None:
+    """The line with a colon at its end under which an item of a list stands; None where it is none, or has none."""
+    if not _is_item(text, item):
+        return None
+    for span in reversed([one for one in sentence_spans(text) if one[1] <= item[0]]):
+        if not _is_item(text, span):
+            return span if text[span[1] - 1] == ":" else None
+    return None
+
+
+def _is_item(text: str, span: tuple[int, int]) -> bool:
+    # A dash is a part of its sentence, and a number is not.
+    return _IN_LIST.search(text[max(0, span[0] - 12) : span[0] + 2 * (text[span[0]] in "-*•")]) is not None
+
+
+def is_heading(text: str, span: tuple[int, int]) -> bool:
+    """Whether a sentence only announces the list below it."""
+    following = [one for one in sentence_spans(text) if one[0] >= span[1]][:1]
+    return any(heading_of(text, one) == span for one in following)
+
+
 def _goes_on(text: str, start: int, end: int, in_english: Callable[[], bool]) -> bool:
     """Whether a full stop, which ends there, ends no sentence: it belongs to an abbreviation or a number."""
     if _ABBREVIATION.search(text[max(start, end - 9) : end]):
+        return True
+    if _NUMBERED.search(text[max(0, start - 1) : end]):
         return True
     before = text[max(start, end - 24) : end]
     is_ordinal = _ORDINAL.search(before) or (_DAY.search(before) and _MONTH.match(text, end))
@@ -52,4 +79,7 @@ def _trimmed(text: str, start: int, end: int) -> list[tuple[int, int]]:
     inner = text[start:end]
     start += len(inner) - len(inner.lstrip())
     end = start + len(inner.strip())
+    begins_a_line = not text[:start].rstrip(" ") or text[:start].rstrip(" ").endswith("\n")
+    if begins_a_line and (number := _NUMBER.match(text, start, end)) is not None:
+        start = number.end()
     return [(start, end)] if re.search(r"\w", text[start:end]) else []
