@@ -20,8 +20,8 @@ from memorist.facts.judges import (
     LocalJudge,
     ruling_of,
 )
+from memorist.facts.merging import has_another_word
 from memorist.facts.plain.changes import change_of, says_several_things
-from memorist.facts.plain.merging import has_another_word
 from memorist.facts.plain.values import ValueChange
 from memorist.facts.values import Ruling, Verdict
 from memorist.memories.values import Memory

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from memorist.errors import LlmMalformed
+from memorist.facts.merging import has_a_date, has_another_word, without_dates
 from memorist.facts.plain.changes import change_of, has_the_same_words, says_several_things
-from memorist.facts.plain.merging import has_a_date, has_another_word, without_dates
 from memorist.facts.plain.values import ValueChange
 from memorist.facts.port import Judge
 from memorist.facts.values import Ruling, Verdict
