@@ -1,7 +1,10 @@
 """What a speaker takes back or corrects: "I have 47 cats. Just kidding, I have one." Pure."""
 
 import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from enum import StrEnum, auto
+from itertools import takewhile
 
 from memorist.learning.extractors.patterns import compiled
 from memorist.learning.extractors.sentences import GAP, sentence_spans
@@ -49,25 +52,23 @@ def is_last_said(excerpt: str, message: str) -> bool:
 def without_taken_back(own: str) -> str:
     """The message with everything painted over that its next sentence takes back, and the words that do so."""
     sentences = sentence_spans(own)
+    painted = list(own)
     for number, (start, end) in enumerate(sentences):
         said = correction_in(own[start:end])
         if said is not None and said[0] is not Correction.PART:
-            first = sentences[max(0, number - 1)][0]
-            own = own[:first] + GAP * (start + said[1] - first) + own[start + said[1] :]
-    return own
+            first, last = sentences[max(0, number - 1)][0], start + said[1]
+            painted[first:last] = GAP * (last - first)
+    return "".join(painted)
 
 
-def with_corrections(own: str, kept: tuple[Span, ...]) -> tuple[Span, ...]:
-    """The sentences of a memory, with those that correct the last of them, and with the one that the first corrects."""
-    sentences = sentence_spans(own)
-    before = [span for span in sentences if span[1] <= kept[0][0]][-1:] if corrects(own, kept[0]) else []
-    after: list[Span] = []
-    for span in sentences:
-        if span[0] >= kept[-1][1]:
-            if not corrects(own, span):
-                break
-            after.append(span)
-    return (*before, *kept, *after)
+def with_corrections(own: str, sentences: Sequence[Span], kept: tuple[Span, ...]) -> tuple[Span, ...]:
+    """Some of a message's sentences, with those that correct the last of them, and with the one that the first
+    corrects.
+    """
+    at = bisect_right(sentences, kept[0][0], key=lambda span: span[1])
+    before = sentences[max(0, at - 1) : at] if corrects(own, kept[0]) else []
+    after = bisect_left(sentences, kept[-1][1], key=lambda span: span[0])
+    return (*before, *kept, *takewhile(lambda span: corrects(own, span), sentences[after:]))
 
 
 def corrects(own: str, span: Span) -> bool:

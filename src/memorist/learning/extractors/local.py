@@ -17,7 +17,7 @@ from memorist.learning.extractors.corrections import (
 from memorist.learning.extractors.days import dated, names_a_coming_day
 from memorist.learning.extractors.kinds import LONGEST_CONTENT, Candidate, StatementKind, Vocabulary
 from memorist.learning.extractors.rules import rule_for, says_how_it_is, says_nothing
-from memorist.learning.extractors.sentences import heading_of, is_heading, sentence_spans
+from memorist.learning.extractors.sentences import headings, sentence_spans
 from memorist.learning.extractors.statements import (
     is_a_guess,
     is_a_joke,
@@ -259,17 +259,20 @@ def _of_person(
     index: int, messages: Sequence[Utterance], own: str, told: Sequence[_Kept], vocabulary: Vocabulary
 ) -> Iterator[Candidate]:
     done: set[tuple[int, int]] = set()
+    sentences = sentence_spans(own)
+    above = headings(own, sentences)
+    are_headings = set(above.values())
     for one in told:
-        kept = replace(one, spans=with_corrections(own, one.spans))
+        kept = replace(one, spans=with_corrections(own, sentences, one.spans))
         # What corrects a sentence is kept with it.
         if done.issuperset(kept.spans):
             continue
         done.update(kept.spans)
-        heading = heading_of(own, kept.spans[0])
+        heading = above.get(kept.spans[0])
         kept = replace(kept, heading=own[slice(*heading)] if heading else "")
         text = own[kept.spans[0][0] : kept.spans[-1][1]]
         is_alone = len(kept.spans) == 1 and not kept.before
-        is_empty = is_alone and (says_nothing(text.strip(" .!")) or is_heading(own, kept.spans[0]))
+        is_empty = is_alone and (says_nothing(text.strip(" .!")) or kept.spans[0] in are_headings)
         is_empty = is_empty or _LETTER.search(text) is None
         # It would be wrong from the day after on.
         is_passing = messages[index].time is None and names_a_coming_day(text)

@@ -1,7 +1,7 @@
 """Where the sentences of a message begin and end. Pure."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 
 from memorist.languages import is_english
@@ -43,25 +43,21 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     return spans + _trimmed(text, start, len(text))
 
 
-def heading_of(text: str, item: tuple[int, int]) -> tuple[int, int] | None:
-    """The line with a colon at its end under which an item of a list stands; None where it is none, or has none."""
-    if not _is_item(text, item):
-        return None
-    for span in reversed([one for one in sentence_spans(text) if one[1] <= item[0]]):
+def headings(text: str, sentences: Iterable[tuple[int, int]]) -> dict[tuple[int, int], tuple[int, int]]:
+    """For each item of a list the line above it that ends with a colon; none for items without one."""
+    found = {}
+    above = None
+    for span in sentences:
         if not _is_item(text, span):
-            return span if text[span[1] - 1] == ":" else None
-    return None
+            above = span if text[span[1] - 1] == ":" else None
+        elif above is not None:
+            found[span] = above
+    return found
 
 
 def _is_item(text: str, span: tuple[int, int]) -> bool:
     # A dash is a part of its sentence, and a number is not.
     return _IN_LIST.search(text[max(0, span[0] - 12) : span[0] + 2 * (text[span[0]] in "-*•")]) is not None
-
-
-def is_heading(text: str, span: tuple[int, int]) -> bool:
-    """Whether a sentence only announces the list below it."""
-    following = [one for one in sentence_spans(text) if one[0] >= span[1]][:1]
-    return any(heading_of(text, one) == span for one in following)
 
 
 def _goes_on(text: str, start: int, end: int, in_english: Callable[[], bool]) -> bool:
@@ -79,7 +75,8 @@ def _trimmed(text: str, start: int, end: int) -> list[tuple[int, int]]:
     inner = text[start:end]
     start += len(inner) - len(inner.lstrip())
     end = start + len(inner.strip())
-    begins_a_line = not text[:start].rstrip(" ") or text[:start].rstrip(" ").endswith("\n")
+    before = text[max(0, start - 12) : start].rstrip(" ")
+    begins_a_line = before.endswith("\n") or not (before or start > 12)
     if begins_a_line and (number := _NUMBER.match(text, start, end)) is not None:
         start = number.end()
     return [(start, end)] if re.search(r"\w", text[start:end]) else []
