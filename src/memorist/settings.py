@@ -299,8 +299,8 @@ class Settings:
     recall_budget_ms: float = _setting(
         75.0,
         "Milliseconds for a recall with the local reranker, for composing context, or for a page of the dashboard that "
-        "shows either; it reads in what is left of them: at least 2 and at most 20 candidates, fewer on a slower "
-        "machine. 0: all 20, however long it takes.",
+        "shows either; it reads in what is left of them: at least 2 and at most 40 candidates, fewer on a slower "
+        "machine. 0: all 40, however long it takes.",
         _between(0, 60_000),
     )
     index_inline: int = _setting(

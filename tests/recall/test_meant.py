@@ -64,17 +64,17 @@ def test_words_of_every_question_tell_nothing(query: str, is_telling: bool) -> N
 
 
 def test_reranker_reads_no_further_than_the_order_may_change() -> None:
-    near = np.linspace(1, 0.82, 30, dtype=np.float32)
-    far = np.full(30, 0.3, dtype=np.float32)
+    near = np.linspace(1, 0.82, 50, dtype=np.float32)
+    far = np.full(50, 0.3, dtype=np.float32)
     far[0] = 1
-    middling = np.linspace(1, 0.65, 30, dtype=np.float32)
+    middling = np.linspace(1, 0.55, 50, dtype=np.float32)
 
     def extent(first: np.ndarray) -> tuple[int, int]:
         found = worth_reading(first, FUSION)
         return found.at_first, found.in_doubt
 
-    assert extent(near) == (17, FUSION.pool)
+    assert extent(near) == (FUSION.pool, FUSION.pool)
     assert extent(far) == (FUSION.settled, FUSION.doubted)
     assert extent(far[:3]) == (3, 3)
-    assert extent(middling) == (9, FUSION.pool)
-    assert worth_reading(middling, FUSION.without_tokens()).at_first == 17, "where tokens say nothing it reads more"
+    assert extent(middling) == (17, 39)
+    assert worth_reading(middling, FUSION.without_tokens()).at_first == 22, "where tokens say nothing it reads more"

@@ -410,7 +410,8 @@ def test_local_reranker_reads_no_more_once_it_is_convinced(
     reranker.is_local = is_local
     core = open_with(WordEmbedder(), reranker, recall_budget_ms=budget_ms)
     ada = Principal(make_tenant(core), Role.USER, "ada")
-    core.memories.remember(ada, [Draft("The blue teapot is from Delft"), *(Draft(f"teapot {n}") for n in range(24))])
+    others = [Draft(f"teapot {n}") for n in range(FUSION.pool + 4)]
+    core.memories.remember(ada, [Draft("The blue teapot is from Delft"), *others])
     list(core.indexer.finish(ada.tenant))
     asked = [ask(core, ada, "Where is the blue teapot from?", min_score=0) for _ in range(2)]
     assert [one.reranked for one in asked] == [read, read]

@@ -10,7 +10,7 @@ class LocalReranker(LocalModel):
 
     is_local = True
     file = "reranker.onnx"
-    model_id = "memorist-reranker-4"
+    model_id = "memorist-reranker-5"
 
     def score(self, query: str, passages: Sequence[str]) -> list[float]:
         """A score for each passage, in their order; only their differences mean anything. Raises WeightsDamaged."""

@@ -49,7 +49,7 @@ class Fusion:
     """How much of the best score in its session or document a turn gains: a session that answers is on the subject."""
 
     vector_windows: float = 0.1
-    reranker_windows: float = 1.25
+    reranker_windows: float = 1.0
     """A text of n windows shows its best, and the best of many is high by chance: this times ln n is taken off."""
 
     compared: int = 50
@@ -59,26 +59,26 @@ class Fusion:
     token_windows: float = 0.08
     """The same correction for tokens."""
 
-    reranker: float = 0.45
+    reranker: float = 0.55
     """The share of the reranker among the candidates that it reads."""
 
-    pool: int = 20
+    pool: int = 40
     """How many candidates the reranker reads at most."""
 
     settled: int = 5
-    close: float = 0.9
+    close: float = 0.85
     """At first it reads so many, and others whose first score comes as close as this to the best one's."""
 
-    convincing: float = 1.5
+    convincing: float = 2.5
     """Where the local reranker says so much of one of them, it reads no more: the others seldom come up."""
 
-    doubted: int = 10
-    behind: float = 0.75
+    doubted: int = 16
+    behind: float = 0.65
     """Else so many, and others whose first score is at least this share of the best one's."""
 
     def without_tokens(self) -> "Fusion":
         """Where nothing is known of most tokens the first order says less: more is read, and that counts more."""
-        return replace(self, reranker=0.6, settled=6, close=0.8, convincing=2.0, doubted=12, behind=0.6)
+        return replace(self, reranker=0.7, settled=6, close=0.8, behind=0.6)
 
 
 FUSION = Fusion()

@@ -19,6 +19,8 @@ from memorist.recall.values import Question
 from memorist.secrets.logs import redacting_logger
 
 _log = redacting_logger(__name__)
+_LOOKED_AT = 10
+"""Passages by which their language is judged."""
 
 
 class EmbeddedQuestion(NamedTuple):
@@ -96,7 +98,8 @@ class Models:
 
 def _are_mostly_english(query: str, passages: Sequence[str]) -> bool:
     """Whether the local reranker can read them: of other languages it knows nothing, and would say it all the same."""
-    return is_english(query) and 2 * sum(map(is_english, passages)) >= len(passages)
+    first = passages[:_LOOKED_AT]
+    return is_english(query) and 2 * sum(map(is_english, first)) >= len(first)
 
 
 def _load_if_possible(*models: Embedder | Reranker | None) -> None:

@@ -1,7 +1,8 @@
 """The first candidates as they are in the database now, and as the reranker reads them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import overload
 
 from memorist.memories.searchable import Standing, as_turn, is_turn, searchable, standing
 from memorist.memories.values import Memory
@@ -39,9 +40,9 @@ class Pool:
     def memory_at(self, place: int) -> Memory:
         return self.memories[self.scored.candidates.ids[place]]
 
-    def passages(self, places: Sequence[int]) -> list[str]:
+    def passages(self, places: Sequence[int]) -> "Passages":
         """Candidates as the reranker reads them: their best window, who said it and when, and the turns around it."""
-        return [self._passage(place) for place in places]
+        return Passages(self._passage, places)
 
     def _passage(self, place: int) -> str:
         memory = self.memory_at(place)
@@ -62,6 +63,31 @@ class Pool:
 
     def _find(self, place: int) -> Memory | None:
         return self.memories.get(self.scored.candidates.ids[place])
+
+
+class Passages(Sequence[str]):
+    """Each is written when it is first looked at: most questions are answered after a few of them."""
+
+    def __init__(self, write: Callable[[int], str], places: Sequence[int]) -> None:
+        self._write = write
+        self._places = places
+        self._written: dict[int, str] = {}
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        chosen = self._places[at]
+        return self._at(chosen) if isinstance(chosen, int) else [self._at(place) for place in chosen]
+
+    def _at(self, place: int) -> str:
+        if place not in self._written:
+            self._written[place] = self._write(place)
+        return self._written[place]
 
 
 def ids_to_read(scored: Scored, places: Places, *, reranked: int) -> list[str]:

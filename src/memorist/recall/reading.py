@@ -156,7 +156,7 @@ class TimedReading:
         pace = self._pace
         # Another's reranker is asked once: asking it again would cost its answer's way once more.
         if not pace.budget_s or not reranker.is_local:
-            return reranker.score(query, passages)
+            return reranker.score(query, list(passages))
         before = pace.timer()
         reranker.load()  # Only the first question would pay for that.
         started = pace.timer()
