@@ -13,6 +13,7 @@ from memorist.core import Core
 from memorist.memories.values import Draft
 from memorist.platform.values import Principal, Role
 from memorist.recall.fusion import FUSION
+from memorist.recall.pool import Passages
 from memorist.recall.reading import LEAST, Estimate, ReadingPace
 from memorist.recall.values import Question
 from memorist.surfaces.dashboard.pages.recall import _recall
@@ -416,3 +417,20 @@ def test_local_reranker_reads_no_more_once_it_is_convinced(
     asked = [ask(core, ada, "Where is the blue teapot from?", min_score=0) for _ in range(2)]
     assert [one.reranked for one in asked] == [read, read]
     assert asked[0].hits[0].memory.content == "The blue teapot is from Delft"
+
+
+def test_candidate_is_written_out_when_it_is_read() -> None:
+    written: list[int] = []
+
+    def write(place: int) -> str:
+        written.append(place)
+        return f"text {place}"
+
+    passages = Passages(write, [5, 7, 9])
+
+    assert passages[:2] == ["text 5", "text 7"]
+    assert passages[1] == "text 7"
+    assert len(passages) == 3
+    assert written == [5, 7]
+    assert list(passages) == ["text 5", "text 7", "text 9"]
+    assert written == [5, 7, 9]
