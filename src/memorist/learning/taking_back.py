@@ -14,17 +14,17 @@ _NEAR = 5
 
 
 def taken_back(tx: Reader, sources: Sequence[Memory], session: str) -> set[str]:
-    """The ids of what was learned from the last statement before these messages, where the first of the user takes that
-    back. What is taken back among the messages themselves is not learned at all.
+    """The ids of what was learned from the last statement before these messages, where the first of the user plainly
+    takes that back, and nobody but the assistant spoke since. What is taken back among the messages themselves is not
+    learned at all.
     """
     said = [source for source in sources if _is_of_user(source)]
     if not said or not takes_back(said[0].content):
         return set()
     around = tx.surroundings.said_around(said[0], session, _NEAR, 0)[0]
-    earlier = [one for one in around if _is_of_user(one) and _speaker(one) == _speaker(said[0])]
-    if not earlier:
+    before = next((one for one in reversed(around) if not _is_reply(one)), None)
+    if before is None or not _is_of_user(before) or _speaker(before) != _speaker(said[0]):
         return set()
-    before = earlier[-1]
     return {
         fact.id
         for fact in tx.memories.get_many(_learned_from(tx, before.id))
@@ -34,6 +34,10 @@ def taken_back(tx: Reader, sources: Sequence[Memory], session: str) -> set[str]:
 
 def _is_of_user(row: Memory) -> bool:
     return row.kind is Kind.CHAT_MESSAGE and (row.meta or {}).get("role") == "user"
+
+
+def _is_reply(row: Memory) -> bool:
+    return row.kind is not Kind.CHAT_MESSAGE or (row.meta or {}).get("role") in ("assistant", "tool")
 
 
 def _speaker(row: Memory) -> str | None:

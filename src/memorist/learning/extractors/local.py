@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from memorist.learning.extractors.corrections import (
-    corrects,
+    correcting,
+    follows_directly,
     is_last_said,
     takes_back,
     with_corrections,
@@ -100,7 +101,7 @@ def extract_locally(
     for index, own in read.items():
         message = messages[index]
         if message.role == "user" and takes_back(message.content):
-            before = max((other for other in range(index) if messages[other].role == "user"), default=index)
+            before = _same_speakers_last(messages, index)
             found = [one for one in found if one.source != before or not _is_last_of(one, messages)]
         of_message = _of_person(index, messages, own, tagged[index], vocabulary) if index in tagged else ()
         of_work = _of_work(index, message, own) if vocabulary is Vocabulary.CODING or index not in tagged else ()
@@ -109,6 +110,15 @@ def extract_locally(
         in_order = sorted((*by_rule, *by_tagger), key=lambda one: message.content.find(one.excerpt))
         found += [one for one in in_order if not _is_copied(one, tools)]
     return list({one.content.casefold(): one for one in reversed(found)}.values())[::-1]
+
+
+def _same_speakers_last(messages: Sequence[Utterance], index: int) -> int | None:
+    """The number of the message before one, where the same person said that and at most the assistant spoke since."""
+    said = (number for number in range(index - 1, -1, -1) if messages[number].role not in ("assistant", "tool"))
+    before = next(said, None)
+    if before is None or messages[before].role != "user" or messages[before].name != messages[index].name:
+        return None
+    return before
 
 
 def _is_last_of(one: Candidate, messages: Sequence[Utterance]) -> bool:
@@ -196,7 +206,7 @@ def _kept(passage: Passage, tags: Sequence[Tag]) -> Iterator[_Kept]:
                 yield open_
             open_ = None
             continue
-        needs_sentence = number > 0 and tag.needs == "sentence before"
+        needs_sentence = tag.needs == "sentence before" and follows_directly(passage.text, passage.sentences, number)
         if open_ is not None and needs_sentence and span[1] - open_.spans[0][0] <= LONGEST_CONTENT * 0.7:
             open_ = replace(open_, spans=(*open_.spans, span), tag=_stronger(open_.tag, tag))
             continue
@@ -262,8 +272,9 @@ def _of_person(
     sentences = sentence_spans(own)
     above = headings(own, sentences)
     are_headings = set(above.values())
+    corrects = correcting(own, sentences)
     for one in told:
-        kept = replace(one, spans=with_corrections(own, sentences, one.spans))
+        kept = replace(one, spans=with_corrections(own, sentences, corrects, one.spans))
         # What corrects a sentence is kept with it.
         if done.issuperset(kept.spans):
             continue
@@ -276,7 +287,7 @@ def _of_person(
         is_empty = is_empty or _LETTER.search(text) is None
         # It would be wrong from the day after on.
         is_passing = messages[index].time is None and names_a_coming_day(text)
-        is_joke = any(is_a_joke(own[slice(*span)]) for span in kept.spans if not corrects(own, span))
+        is_joke = any(is_a_joke(own[slice(*span)]) for span in kept.spans if span not in corrects)
         is_no_work = vocabulary is Vocabulary.CODING and (is_a_guess(text) or says_how_it_is(text))
         if not (is_empty or is_passing or is_no_work or is_joke or is_mostly_quoted(text)):
             yield _candidate(index, messages, kept, vocabulary)
