@@ -85,6 +85,19 @@ def test_a_correction_is_kept_with_what_it_corrects_and_with_nothing_else(said: 
 
 
 @pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("I love hiking. I mean, who doesn't?", ["User loves hiking."]),
+        ("I love my wife. We mean a lot to each other.", ["User loves their wife."]),
+        ("I have asthma. No, it's not a big deal.", ["User has asthma."]),
+        ("I moved to Oslo. Make that clear to everyone, I love it here.", ["User moved to Oslo."]),
+    ],
+)
+def test_an_aside_corrects_nothing(said: str, expected: list[str]) -> None:
+    assert told(said) == expected
+
+
+@pytest.mark.parametrize(
     ("said", "answer", "then", "kept"),
     [
         (

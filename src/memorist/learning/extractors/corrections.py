@@ -99,7 +99,8 @@ def _correction_in(sentence: str) -> tuple[Correction, int] | None:
         if not re.search(r"\w", rest):
             return Correction.BARE, taken.end()
         return (Correction.ANEW if _BY_ITSELF.match(rest) else Correction.PART), taken.end()
-    return (Correction.PART, 0) if _CORRECTS.match(sentence) else None
+    is_aside = sentence.endswith("?")
+    return (Correction.PART, 0) if _CORRECTS.match(sentence) and not is_aside else None
 
 
 def _is_a_part(sentence: str) -> bool:
@@ -120,10 +121,16 @@ _TAKES_BACK = compiled(rf"""
     {_LEAD}(?:{_PLAINLY}|not really(?=\s*[,:;–—-]\s*(?:I|we|my|our)\b)|wait,? no\b|no,? wait\b)
     (?=\s*(?:[,.!…:;)*–—-]|$|(?:I|we|my|our)\b))[\s,.!…:;)*–—-]*(?:(?:lol|haha+|actually)[,.!\s]+)*
 """)
+_AMOUNT = r"""
+    (?:\d|an?\b|the\b|(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty)\b|
+    (?-i:[A-Z]\w))
+"""
 # What it says otherwise may be a word alone.
 _CORRECTS = compiled(rf"""
-    {_LEAD}(?:(?:i|we) mean[t]?\b(?! (?:it|that|to|well)\b)|correction\s*:|make that\b|(?:or )?rather,|not really\W*$)|
-    (?:no|nah|haha+|lol)[,.!\s]+(?:(?:no|nah),? )?(?:just|only|it's|it is|that's|more like)\b
+    {_LEAD}(?:i meant?\b(?! (?:it|that|to|well|a lot)\b|,? (?:who|how|what|why)\b)|correction\s*:|
+    make that\s+{_AMOUNT}|(?:or )?rather,|not really\W*$)|
+    (?:no|nah|haha+|lol)[,.!\s]+(?:(?:no|nah),? )?
+    (?:(?:just|only|more like)\b|(?:it's|it is|that's)\b(?! (?:not|ok|okay|fine|all|right)\b))
 """)
 _BY_ITSELF = compiled(r"(?:I|we|my|our)\b(?! mean)")
 _LAUGHS = compiled(r"\W*(?:(?:lol|haha+|hehe+|/s)\W*)+")
