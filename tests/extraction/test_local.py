@@ -319,6 +319,17 @@ def test_words_that_only_look_like_pronouns_or_verbs_stay(said: str, expected: s
             "My family:\n1. Anna, my wife\n2. Ben, my son\n3. Rex, our dog",
             ["User's family: Anna, my wife. Ben, my son. Rex, our dog."],
         ),
+        ("My kids' ages:\n- 3\n- 5", ["User's kids' ages: 3.", "User's kids' ages: 5."]),
+        ("My locker codes:\n1. 4711\n2. 0815", ["User's locker codes: 4711.", "User's locker codes: 0815."]),
+        (
+            "My children were born in:\n- 2015\n- 2018",
+            ["User's children were born in: 2015.", "User's children were born in: 2018."],
+        ),
+        # The line after a colon may be all that it announces.
+        ("My PIN for the gym is:\n1234", ["User's PIN for the gym is: 1234."]),
+        ("My address is:\n12 Main Street, Leeds", ["User's address is: 12 Main Street, Leeds."]),
+        ("My wife's name is:\nMaria", ["User's wife's name is: Maria."]),
+        ("The good news is:\nI moved to Rome.", ["User moved to Rome."]),
     ],
 )
 def test_items_of_a_list_are_told_with_its_heading_and_without_numbers(said: str, expected: list[str]) -> None:

@@ -284,7 +284,8 @@ def _of_person(
         text = own[kept.spans[0][0] : kept.spans[-1][1]]
         is_alone = len(kept.spans) == 1 and not kept.before
         is_empty = is_alone and (says_nothing(text.strip(" .!")) or kept.spans[0] in are_headings)
-        is_empty = is_empty or _LETTER.search(text) is None
+        # A number says something under its heading, or to a question.
+        is_empty = is_empty or not (kept.heading or kept.before or _LETTER.search(text))
         # It would be wrong from the day after on.
         is_passing = messages[index].time is None and names_a_coming_day(text)
         is_joke = any(is_a_joke(own[slice(*span)]) for span in kept.spans if span not in corrects)

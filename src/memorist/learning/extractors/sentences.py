@@ -20,6 +20,8 @@ _ORDINAL = re.compile(
 _NUMBERED = re.compile(r"(?:\A|\n)[ ]*\d{1,3}\.\Z")
 _NUMBER = re.compile(r"\d{1,3}[.)]\s+(?=\S)")
 _IN_LIST = re.compile(r"(?:\A|\n)[ ]*(?:\d{1,3}[.)]\s+|[-*•]\s)\Z")
+_OPEN = re.compile(r"\b(?:is|are|was|were|in|at|on|from|to|called|named):\Z", re.IGNORECASE)
+_STATES = re.compile(r"(?:I|we|my|our|you|your|he|she|it|they|his|her|their|this|that|there)\b", re.IGNORECASE)
 _DAY = re.compile(r"(?:^|\s)[0-3]?\d\.\Z")
 _MONTH = re.compile(
     r" (?:Jan|Jän|Feb|März|Mär|April|Apr|Mai|Juni|Jun|Juli|Jul|August|Aug|Sep|Sept|Okt|Nov|Dez"
@@ -44,15 +46,23 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 
 def headings(text: str, sentences: Iterable[tuple[int, int]]) -> dict[tuple[int, int], tuple[int, int]]:
-    """For each item of a list the line above it that ends with a colon; none for items without one."""
+    """For each item of a list the line above it that ends with a colon; none for items without one. A number below such
+    a line, or what is left open there ("My name is:"), is an item as well.
+    """
     found = {}
     above = None
     for span in sentences:
-        if not _is_item(text, span):
-            above = span if text[span[1] - 1] == ":" else None
-        elif above is not None:
+        is_item = _is_item(text, span)
+        if above is not None and (is_item or _ends_it(text, above, span)):
             found[span] = above
+        if not is_item:
+            above = span if text[span[1] - 1] == ":" else None
     return found
+
+
+def _ends_it(text: str, above: tuple[int, int], span: tuple[int, int]) -> bool:
+    is_left_open = _OPEN.search(text, *above) is not None and _STATES.match(text, *span) is None
+    return not text[above[1] : span[0]].strip() and (text[span[0]].isdigit() or is_left_open)
 
 
 def _is_item(text: str, span: tuple[int, int]) -> bool:
