@@ -274,10 +274,10 @@ def _of_person(
     are_headings = set(above.values())
     corrects = correcting(own, sentences)
     for one in told:
-        kept = replace(one, spans=with_corrections(own, sentences, corrects, one.spans))
-        # What corrects a sentence is kept with it.
-        if done.issuperset(kept.spans):
+        # What corrects a sentence was kept with it.
+        if done.issuperset(one.spans):
             continue
+        kept = replace(one, spans=with_corrections(own, sentences, corrects, one.spans))
         done.update(kept.spans)
         heading = above.get(kept.spans[0])
         kept = replace(kept, heading=own[slice(*heading)] if heading else "")
