@@ -4,7 +4,7 @@ import re
 from datetime import date, timedelta
 
 from memorist.learning.extractors.patterns import compiled
-from memorist.learning.extractors.verbs import is_over
+from memorist.learning.extractors.verbs import tells_how_long
 from memorist.models.passages import spoken_date
 
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -13,25 +13,21 @@ _NUMBERS = {
     "ten": 10, "eleven": 11, "twelve": 12, "a couple of": 2, "couple of": 2,
 }  # fmt: skip
 _DAY = "|".join(_WEEKDAYS)
-_MONTH = "january|february|march|april|may|june|july|august|september|october|november|december"
+# Not "on Monday" or "on the 12th": a sentence seldom tells which of them it means.
 _RELATIVE = compiled(rf"""
     \b(?:(?P<day>the day before yesterday|the day after tomorrow|yesterday|today|tonight|tomorrow|last night|
     this (?:morning|afternoon|evening))|
     (?P<which>last|next|this|coming|past) (?P<unit>week|weekend|month|year|{_DAY})|
     (?P<count>\d{{1,3}}|a couple of|couple of|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)
     [ ](?P<span>day|week|month|year)s? ago|
-    on (?P<on>{_DAY})(?! (?:mornings|afternoons|evenings|nights|the \d|\d|{_MONTH})|, (?:\d|the \d|{_MONTH}))|
-    on the (?P<date>\d{{1,2}})(?:st|nd|rd|th)(?=[.,;!?)]|$| (?:at|and|but|so|for|with|because)\b)|
     in (?P<later>\d{{1,3}}|a couple of|a(?! day)|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)
     [ ](?P<until>day|week|month|year)s?(?! ago))(?<=\w)\b(?! \()
 """)
 # "over the last month" is a time up to now, and "the last Friday of the month" one of many.
 _THE = re.compile(r"\b(?:the|every|each)\s+\Z", re.IGNORECASE)
 _OF = re.compile(r"\s+of\b", re.IGNORECASE)
-_OFTEN = re.compile(
-    r"\b(?:every|each|always|usually|often|sometimes|never|normally|typically|mostly|whenever|once an?)\b",
-    re.IGNORECASE,
-)
+# As much as "every " takes.
+_LONGEST_THE = 12
 _STEPS = {
     "the day before yesterday": -2, "yesterday": -1, "last night": -1, "tomorrow": 1, "the day after tomorrow": 2,
 }  # fmt: skip
@@ -59,45 +55,28 @@ def names_a_coming_day(text: str) -> bool:
 
 
 def _bracketed(match: re.Match[str], said_on: date) -> str:
-    then = None if _is_no_moment(match) else _date_of(match, said_on)
-    return f" ({then})" if then else ""
+    return "" if _is_no_moment(match) else f" ({_date_of(match, said_on)})"
 
 
 def _is_no_moment(match: re.Match[str]) -> bool:
     """Whether the words tell how long something took, or which one of many it is."""
     if match["later"]:
-        return is_over(match.string, match.start(), match.end())
-    if match["which"]:
-        is_this = match["which"].lower() in ("this", "coming")
-        is_one_of_many = _OF.match(match.string, match.end()) is not None
-        return is_one_of_many or (not is_this and _THE.search(match.string[: match.start()]) is not None)
-    return bool(match["on"]) and _OFTEN.search(match.string) is not None
+        return tells_how_long(match.string, match.start(), match.end())
+    if not match["which"] or _OF.match(match.string, match.end()) is not None:
+        return bool(match["which"])
+    before = match.string[max(0, match.start() - _LONGEST_THE) : match.start()]
+    return match["which"].lower() not in ("this", "coming") and _THE.search(before) is not None
 
 
-def _date_of(match: re.Match[str], said_on: date) -> str | None:
+def _date_of(match: re.Match[str], said_on: date) -> str:
     if match["day"]:
         return spoken_date(said_on + timedelta(days=_STEPS.get(match["day"].lower(), 0)))
     if match["which"]:
         return _of_unit(match["which"].lower(), match["unit"].lower(), said_on)
-    if match["on"] or match["date"]:
-        return _nearest(match, said_on)
     count, unit, sign = (match["count"], match["span"], -1) if match["count"] else (match["later"], match["until"], 1)
     number = _NUMBERS.get(count.lower()) or int(count)
     then = _shifted(said_on, sign * number, unit.lower())
     return spoken_date(then) if unit.lower() == "day" else f"around {_roughly(then, unit.lower())}"
-
-
-def _nearest(match: re.Match[str], said_on: date) -> str | None:
-    """The next such day, or the last one of what is past; None where that is the day itself, or there is none such."""
-    step = -1 if is_over(match.string, match.start(), match.end()) else 1
-    ordinals = [said_on.toordinal() + step * number for number in range(1, 32)]
-    days = [date.fromordinal(one) for one in ordinals if 1 <= one <= date.max.toordinal()]
-    if match["on"]:
-        name = match["on"].lower()
-        fitting = [day for day in days if _WEEKDAYS[day.weekday()] == name and day.weekday() != said_on.weekday()]
-    else:
-        fitting = [day for day in days if day.day == int(match["date"]) != said_on.day]
-    return spoken_date(fitting[0]) if fitting else None
 
 
 def _of_unit(which: str, unit: str, said_on: date) -> str:
