@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import pytest
 from hypothesis import given
@@ -286,7 +286,15 @@ def test_long_and_strange_messages_take_no_longer(piece: str) -> None:
     [
         ("I work in a coal mine.", "User works in a coal mine."),
         ("I met a friend of mine.", "User met a friend of theirs."),
-        ("I have type I diabetes.", "User: I have type I diabetes."),
+        ("I have type I diabetes.", "User has type I diabetes."),
+        ("My mother has type I diabetes.", "User's mother has type I diabetes."),
+        ("I have a cousin with stage I cancer.", "User has a cousin with stage I cancer."),
+        ("My twins have type I diabetes and their dad too.", "User's twins have type I diabetes and their dad too."),
+        ("I was diagnosed with bipolar I disorder.", "User was diagnosed with bipolar I disorder."),
+        ("I love the class I teach.", "User loves the class they teach."),
+        ("I have dinner with someone I met at work.", "User has dinner with someone they met at work."),
+        ("I work with people I love.", "User works with people they love."),
+        ("I have friends from school I still see.", "User has friends from school they still see."),
         ("I collect stamps from World War I.", "User collects stamps from World War I."),
         ("I own a boat called My Girl.", "User owns a boat called My Girl."),
         ("I mustn't eat grapefruit.", "User mustn't eat grapefruit."),
@@ -301,11 +309,46 @@ def test_long_and_strange_messages_take_no_longer(piece: str) -> None:
         ("My goal is simple: I want to run.", "User's goal is simple: they want to run."),
         # "you" may be everybody.
         ("I quit because you never get a free day.", "User quit because you never get a free day."),
+        ("I love Chile because you can see the stars.", "User loves Chile because you can see the stars."),
+        (
+            "I like parks where you can walk your dog, so could you list some?",
+            "User likes parks where you can walk your dog and asked the assistant to list some.",
+        ),
         ("I'm happy because you helped me.", "User is happy because the assistant helped them."),
+        (
+            "I like it when you explain things step by step.",
+            "User likes it when the assistant explains things step by step.",
+        ),
+        (
+            "I want you to remind me if you see a mistake.",
+            "User wants the assistant to remind them if the assistant sees a mistake.",
+        ),
+        ("I like how you handle errors.", "User likes how the assistant handles errors."),
+        ("I hate it when you interrupt me.", "User hates it when the assistant interrupts them."),
+        (
+            "I like it because you remind me of things.",
+            "User likes it because the assistant reminds them of things.",
+        ),
+        (
+            "I love Rome because you get good food, but I want you to use short answers.",
+            "User loves Rome because you get good food, but they want the assistant to use short answers.",
+        ),
     ],
 )
 def test_words_that_only_look_like_pronouns_or_verbs_stay(said: str, expected: str) -> None:
     assert told_of(said, USER_AT_HOME) == expected
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["on Monday and on Tuesday and ", "had fun on Friday ", "in two weeks ", "because you can see the stars ",
+     "if you see me ", "with people I love ", "has type I diabetes ", "their type I diabetes ", "you and My Mine US "],
+)  # fmt: skip
+def test_a_long_sentence_is_told_as_quickly(piece: str) -> None:
+    sentence = f"I work {piece * (12_000 // len(piece))}"
+    started = time.process_time()
+    told_of(sentence, USER_AT_HOME, date(2026, 11, 18))
+    assert time.process_time() - started < 2
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """From "I prefer tabs" to "User prefers tabs": a sentence that is understood without the conversation. Pure."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -40,14 +41,14 @@ def told_of(sentence: str, voices: Voices, said_on: date | None = None, *, follo
     setting = _SETTING.match(sentence)
     before, clause = (setting[0], sentence[setting.end() :]) if setting else ("", sentence)
     clause, speech = _parted(clause)
-    head, rest = ("", "") if _may_be_a_number(clause) else _head(clause, voices)
+    head, rest = _head(clause, voices)
     if head:
         named = _THEY.search(clause) is not None  # Then "they" would be read as the others.
-        general = _of_everybody(rest)
         head = head.replace("The ", "the ") if before else head
         text = _in_third_person(before, voices, named=named)
-        text += head + _in_third_person(_with_verbs(rest[:general], voices), voices, named=named)
-        text += _in_third_person(rest[general:], replace(voices, you=""), named=named)
+        text += head
+        for part, by in _by_addressee(rest, voices):
+            text += _in_third_person(_with_verbs(part, by), by, named=named)
         text += f'"{speech}"' if speech else ""
     elif voices.you == "the assistant" and _ORDER.match(sentence):
         text = _OWN_WORD.sub(lambda match: "the user's" if match[0].lower() == "my" else "the user", sentence)
@@ -64,6 +65,8 @@ def told_of(sentence: str, voices: Voices, said_on: date | None = None, *, follo
 
 def _with_verbs(rest: str, voices: Voices) -> str:
     """What is left of a clause, with what the other one is asked for, and does."""
+    if not voices.you:
+        return rest
     rest = _ASKS.sub(lambda match: _asked(match, voices), rest)
     return _YOU_DO.sub(lambda match: f"{match[1]} {voices.you} {match[2]}{_third(match[3])}", rest)
 
@@ -71,7 +74,7 @@ def _with_verbs(rest: str, voices: Voices) -> str:
 def _in_third_person(text: str, voices: Voices, *, named: bool) -> str:
     pronouns = _PRONOUNS
     if named:
-        text = _I_DO.sub(lambda match: f"{voices.i} {match[1] or ''}{_third(match[2])}", text)
+        text = _I_DO.sub(lambda match: _does(match, voices), text)
         pronouns = {word: _named(word, voices.i) for word in _PRONOUNS}
     return _PRONOUN.sub(lambda match: _replaced(match, voices, pronouns), text)
 
@@ -84,17 +87,35 @@ def _parted(clause: str) -> tuple[str, str]:
     return clause[: spoken.end()], clause[spoken.end() :]
 
 
-def _may_be_a_number(clause: str) -> bool:
-    """Whether an "I" may be no pronoun: "has type I diabetes". "With people I love" is written alike."""
-    return _NUMBER.search(clause) is not None
+def _is_a_number(text: str, start: int, end: int) -> bool:
+    """Whether an "I" there is no pronoun: "has type I diabetes", "World War I". "With people I love" is one."""
+    before = text[max(0, start - _NEAR) : start]
+    if _NUMBERED.search(before):
+        return _SUPPOSES.match(text, end) is None
+    return _COUNTED.search(before) is not None and _ENDS.match(text, end) is not None
 
 
-def _of_everybody(rest: str) -> int:
-    """Where a "you" begins that may mean everybody, or the end: "because you can see the stars there"."""
+def _by_addressee(rest: str, voices: Voices) -> Iterator[tuple[str, Voices]]:
+    """The rest of a clause in parts: in some "you" may mean everybody ("because you can see the stars"), and it stays.
+
+    Once somebody is spoken to, every other "you" is that one, too.
+    """
+    told = 0
     for found in _GENERAL.finditer(rest):
-        if found["verb"].lower() not in IRREGULAR_PASTS and not found["verb"].lower().endswith("ed"):
-            return found.start()
-    return len(rest)
+        ended = _CLAUSE_END.search(rest, found.end())
+        end = ended.start() if ended else len(rest)
+        if _YOU.search(rest, told, found.start()) or not _is_of_everybody(found, rest[found.start() : end]):
+            break
+        yield rest[told : found.start()], voices
+        yield rest[found.start() : end], replace(voices, you="")
+        told = end
+    yield rest[told:], voices
+
+
+def _is_of_everybody(found: re.Match[str], clause: str) -> bool:
+    verb = (found["verb"] or "").lower()
+    is_past = verb in IRREGULAR_PASTS or verb.endswith("ed")
+    return not is_past and _TO_SPEAKER.search(clause) is None
 
 
 def _stands_alone(sentence: str) -> bool:
@@ -161,16 +182,22 @@ def _third(word: str) -> str:
 
 def _replaced(match: re.Match[str], voices: Voices, pronouns: dict[str, str]) -> str:
     word = match[0].lower()
-    before = match.string[: match.start()]
+    before = match.string[max(0, match.start() - _NEAR) : match.start()]
     is_name = match[0][0].isupper() and not word.startswith("i") and _WITHIN.search(before) is not None
     is_noun = word == "mine" and _OWNED.search(before) is None
-    is_counted = word == "i" and _COUNTED.search(before) is not None and _ENDS.match(match.string, match.end())
+    is_counted = word == "i" and _is_a_number(match.string, match.start(), match.end())
     if match[0] in ("US", "ME") or is_name or is_noun or is_counted or (word.startswith("you") and not voices.you):
         return match[0]
     if word.startswith("you"):
         endings = {"your": "'s", "yours": "'s", "you're": " is", "you've": " has", "you'll": " will", "you'd": " would"}
         return f"{voices.you}{endings.get(word, '')}"
     return pronouns[word]
+
+
+def _does(match: re.Match[str], voices: Voices) -> str:
+    if _is_a_number(match.string, match.start(), match.start() + 1):
+        return match[0]
+    return f"{voices.i} {match[1] or ''}{_third(match[2])}"
 
 
 def _asked(match: re.Match[str], voices: Voices) -> str:
@@ -237,20 +264,33 @@ _OWNED = re.compile(
 # World War I; but: the town where Rome and I met.
 _COUNTED = re.compile(r"\b(?!And\b|Or\b|But\b|Than\b)[A-Z]\w+ \Z")
 _ENDS = re.compile(r"\s*(?:[.,;:!?)]|\Z|(?:in|and|or|at|from|on|of|with|to)\b)")
-# A noun without an article, after what it belongs to, and no plural: what follows may be counted by the I.
-_NUMBER = re.compile(
-    r"\b(?:with|has|have|had|of|from|in|for) (?!(?:that|what|whom|which|and|but|case|time|everything|everyone|anything|"
-    r"something|whatever|nothing|all|most|those|one)\b)[a-z]+[a-rt-z] I [a-z]+(?<!'m)\b"
+# With an article it is a pronoun: the class I teach.
+_NUMBERED = re.compile(
+    r"(?:\b(?:bipolar|World War)|(?:\A|\b(?:with|has|have|had|of|from|for|at|is|are|was|to|got) )"
+    r"(?:type|stage|phase|class|grade|level|part)|\bin (?:type|stage|phase|grade|level)) \Z",
+    re.IGNORECASE,
 )
+_SUPPOSES = re.compile(r" (?:think|guess|suppose|believe|hope|know|fear)\b", re.IGNORECASE)
+# How much of what is before a word is looked at.
+_NEAR = 40
 _SPEECH = compiled(rf"""
     \b(?:{SPEECH_VERB}|texted|messaged|announced|answered|shouted|whispered|tweeted|told (?:him|her|them))
     (?: (?:me|us|him|her|them|to me|that)\b)?\s*:\s+(?=(?:I|I'm|I've|I'll|I'd|we|we're|we've|we'll|my|our)\b)
 """)
 _BY_SPEAKER = re.compile(r"\b(?:I|we)(?:['’]ve)? (?:\w+ )?\Z", re.IGNORECASE)
-# Of a plain present with "you" nobody knows who is meant.
+# What anybody can, gets or has to do; after "because" and "where" any plain present may be of everybody.
 _GENERAL = compiled(r"""
-    \b(?:because|when|whenever|if|where|how)[ ]you[ ](?:(?:always|never|really|also|only|just|still|ever)[ ])*
-    (?!are\b|were\b|have\b|had\b|will\b|would\b|could\b|need\b|want\b)(?P<verb>[a-z']+)\b
+    \b(?:(?:(?:because|where|when|whenever|how)[ ]you[ ](?:(?:always|never|really|also|only|just|still|ever)[ ]){0,3}
+    (?:can|can't|cannot|get|have[ ]to)|if[ ]you[ ]have[ ]to)\b|
+    (?:because|where)[ ]you[ ](?:(?:always|never|really|also|only|just|still|ever)[ ]){0,3}
+    (?!are\b|were\b|have\b|had\b|will\b|would\b|could\b|need\b|want\b)(?P<verb>[a-z']+)\b)
+""")
+_YOU = re.compile(r"\byou", re.IGNORECASE)
+_TO_SPEAKER = re.compile(r"\bme\b", re.IGNORECASE)
+# "And you" goes on.
+_CLAUSE_END = compiled(r"""
+    [,;:.!?]|[ ](?:because|when|whenever|if|unless|while|although|but|so)\b|
+    [ ]and[ ](?:I|we|he|she|it|they|my|our|can[ ]you|could[ ]you)\b
 """)
 _ORDER = compiled(r"""
     (?:(?:in|on|for|at|within) [^,]{3,40},? )?(?:please )?(?:always|never|don't|do not|only|use|prefer|stick (?:to|
