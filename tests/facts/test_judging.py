@@ -152,9 +152,37 @@ def test_what_only_sounds_the_same_is_not_merged(older: str, newer: str) -> None
         ("User is a teacher.", "User works as a teacher."),
         ("User has a cat.", "User has cats."),
         ("User owns a bike.", "User has a bicycle."),
+        ("User lives in Rome.", "User resides in Rome."),
+        ("User loves pizza.", "User really likes pizza."),
+        ("User studies Spanish.", "User is studying Spanish."),
+        ("User is learning Spanish.", "User studies Spanish."),
+        ("User went to Rome (13 May 2025).", "User visited Rome (13 May 2025)."),
+        ("Ich bin Lehrer.", "Ich arbeite als Lehrer."),
+        ("Ada habite à Rome.", "Ada vit à Rome."),
     ],
 )
 def test_what_is_told_in_other_words_may_be_the_same(older: str, newer: str) -> None:
+    assert not has_another_word(older, newer)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("User loves their mother.", "User likes their father."),
+        ("User flew to Rome on Monday.", "User flew from Rome on Monday."),
+        ("User's son lost a hat.", "User's daughter lost a hat."),
+        ("User lost a hat in Kiel.", "User lost a coat in Kiel."),
+        ("We met Tom. " * 60 + "User hired Bob.", "We met Tom. " * 60 + "User fired Bob."),
+    ],
+)
+def test_word_that_is_another_is_told_from_one_that_means_the_same(older: str, newer: str) -> None:
+    assert has_another_word(older, newer)
+
+
+def test_long_facts_that_differ_throughout_are_not_aligned() -> None:
+    letters = "abcdefgh"
+    older = " ".join(letters[at % 8] for at in range(990))
+    newer = " ".join(letters[at * at % 7] for at in range(990))
     assert not has_another_word(older, newer)
 
 
@@ -251,6 +279,19 @@ def test_only_what_the_local_judge_is_unsure_of_is_asked_of_the_other() -> None:
     assert asked.asked == [("maybe", "b"), ("hardly", "c")]
     assert not judge.is_local
     assert judge.name == "local, scripted"
+
+
+def test_merge_that_one_word_speaks_against_is_asked_about_and_stays_refused_alone() -> None:
+    pairs = [
+        (fact("User owns a Tesla."), fact("User drives a Tesla.")),
+        (fact("User's grandfather died in 2019."), fact("User's grandmother died in 2019.")),
+        (fact("User was born in Rome."), fact("User likes tea.")),
+    ]
+    asked = ScriptedJudge(lambda new, _: Ruling.SAME if "Tesla" in new else Ruling.UNRELATED, is_local=False)
+    local = LocalJudge(COMPARER, EMBEDDER)
+    assert [one.ruling for one in local.judge(pairs)] == [Ruling.UNRELATED] * 3
+    assert [one.ruling for one in AutoJudge(local, asked).judge(pairs)] == [Ruling.SAME, *[Ruling.UNRELATED] * 2]
+    assert asked.asked == [(new.content, old.content) for new, old in pairs[:2]]
 
 
 def test_the_dates_of_facts_are_read_with_them() -> None:

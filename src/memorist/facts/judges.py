@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from memorist.errors import LlmMalformed
@@ -123,7 +124,7 @@ def _verdict_on(older: str, newer: str, likely: dict[str, float], apart: float) 
     verdict = ruling_of(likely, change, apart)
     if verdict.ruling in _MERGING and change is None:
         if has_another_word(older, newer):
-            return Verdict(Ruling.UNRELATED, "One word is another: they may tell of two things.", likely["compatible"])
+            return _Refused(Ruling.UNRELATED, "One word is another: they may tell of two things.", likely["compatible"])
         if apart > OF_ONE_DAY:
             return Verdict(Ruling.UNRELATED, "They tell of different matters of one day.", likely["compatible"])
     if change is ValueChange.RESTATED or verdict.ruling not in (Ruling.CONTRADICTS, Ruling.UNSURE):
@@ -173,14 +174,21 @@ _MERGING = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class _Refused(Verdict):
+    """The model would merge them, and only a word that is another speaks against it: both stay, and nobody but a
+    language model is asked.
+    """
+
+
 def _is_unsure(verdict: Verdict) -> bool:
     merges_by_chance = verdict.ruling in _MERGING and verdict.confidence < MERGES_ALONE
-    return merges_by_chance or verdict.ruling is Ruling.UNSURE
+    return merges_by_chance or verdict.ruling is Ruling.UNSURE or isinstance(verdict, _Refused)
 
 
 class AutoJudge:
     """Asks a language model about what the local judge is unsure of, and only about that: what it would merge without
-    being certain is a part of it.
+    being certain is a part of it, and what it would merge but for a word.
     """
 
     is_local = False
