@@ -296,11 +296,35 @@ def test_two_of_one_name_are_told_apart(core: Core, ada: Principal) -> None:
         told(core, ada, text, "relation")
     found = {(one.name, one.relation): one.facts for one in core.profiles.about(ada).mentioned}
     assert found["Tom", "brother"] == 1
-    assert found["Tom", "friend"] == 2, "a colleague may be a friend"
+    assert found["Tom", "colleague"] == 2, "a colleague may be a friend"
     assert found["Tom", None] == 1
     assert found["Eva", "partner"] == 2
     assert found["Eva", "Ben's sister"] == 1
-    assert core.profiles.named(ada).things["tom"].relation == "friend or brother"
+    assert core.profiles.named(ada).things["tom"].relation == "colleague or brother"
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        (("pet Tom", "cat named Tom"), {"cat": 3}),
+        (("pet Tom", "cat named Tom", "dog Tom"), {None: 2, "cat": 1, "dog": 1}),
+        (("twin Tom", "brother Tom"), {"brother": 3}),
+        (("brother Tom", "twin Tom", "twin Tom Berg"), {"brother": 4}),
+        (("friend Tom", "boyfriend Tom"), {"boyfriend": 3}),
+        (("friend Tom", "boyfriend Tom", "colleague Tom"), {None: 2, "boyfriend": 1, "colleague": 1}),
+        (("father Tom", "parent Tom"), {"father": 3}),
+        (("dad Tom", "daddy Tom"), {"daddy": 3}),
+        (("Mutter Tom", "Mama Tom"), {"Mama": 3}),
+        (("father Tom", "son Tom"), {None: 1, "father": 1, "son": 1}),
+    ],
+)
+def test_one_who_is_called_by_several_words_is_one(
+    core: Core, ada: Principal, said: tuple[str, ...], found: dict[str | None, int]
+) -> None:
+    for one in said:
+        told(core, ada, f"User's {one} is often mentioned.", "relation")
+    told(core, ada, "Tom sleeps a lot.", "relation")
+    assert {one.relation: one.facts for one in core.profiles.about(ada).mentioned if one.name == "Tom"} == found
 
 
 # Time

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from memorist.about.days import day_in, day_near
 from memorist.about.names import Named, folded_names, names_in
-from memorist.about.relations import sort_of
+from memorist.about.relations import bearers
 from memorist.about.subjects import in_small_letters
 from memorist.about.values import SLOTS, TIMELINE, USER, Mention, PersonProfile, ProfileLine, ProfileSlot, sources_of
 from memorist.memories.governance import TESTED
@@ -129,16 +129,15 @@ def occurrences_in(
 
 def _bearers(name: str, relations: Mapping[str, str], naming: Sequence[ProfileLine]) -> Iterator[Occurrences]:
     """Those who have a name, by what the lines that name it say of whom they mean."""
-    words: dict[tuple[str, str], str] = {}
-    for relation in relations.values():
-        words.setdefault(sort_of(relation), relation)
+    meant = bearers(relations.values())
+    words = [word for word in dict.fromkeys(meant.values()) if word]
     if len(words) < 2:
-        yield Occurrences(name, next(iter(words.values()), None), tuple(naming))
+        yield Occurrences(name, next(iter(words), None), tuple(naming))
         return
     lines: dict[str | None, list[ProfileLine]] = {}
     for line in naming:
         said = relations.get(line.memory_id)
-        lines.setdefault(None if said is None else words[sort_of(said)], []).append(line)
+        lines.setdefault(None if said is None else meant[said], []).append(line)
     for word, of_one in lines.items():
         yield Occurrences(name, word, tuple(of_one))
 

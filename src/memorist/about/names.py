@@ -9,15 +9,16 @@ from typing import NamedTuple
 
 from memorist.about.subjects import subjects_in
 
+# No "Papa" with a capital: Papa John's is nobody's father.
 _KIN = (
-    "mother|mom|mum|father|dad|parent|sister|brother|twin|daughter|son|child|kid|baby|wife|husband|spouse|partner|"
+    "mother|mom|mum|mama|mommy|mummy|father|dad|papa|daddy|parent|sister|brother|twin|daughter|son|child|kid|baby|wife|husband|spouse|partner|"
     "girlfriend|boyfriend|fiancée?|grandmother|grandma|grandfather|grandpa|aunt|uncle|cousin|niece|nephew|"
     "stepmother|stepfather|stepson|stepdaughter|friend|roommate|flatmate|neighbou?r|colleague|coworker|co-worker|"
     "boss|manager|teacher|professor|mentor|coach|therapist|doctor|dentist|landlord|"
     "dog|puppy|cat|kitten|horse|hamster|rabbit|parrot|pet|"
-    "Mutter|Vater|Schwester|Bruder|Tochter|Sohn|Frau|Mann|Freund|Freundin|Tante|Onkel|Hund|Katze|"
-    "mère|père|sœur|frère|fille|fils|mari|femme|ami|amie|chien|"
-    "madre|padre|hermana|hermano|hija|hijo|esposa|esposo|marido|amigo|amiga|perro|gata|gato"
+    "Mutter|Mama|Vater|Schwester|Bruder|Tochter|Sohn|Frau|Mann|Freund|Freundin|Tante|Onkel|Oma|Opa|Hund|Katze|"
+    "mère|maman|père|sœur|frère|fille|fils|mari|femme|ami|amie|chien|"
+    "madre|mamá|padre|papá|hermana|hermano|hija|hijo|esposa|esposo|marido|amigo|amiga|perro|gata|gato"
 )
 _RELATIVE = re.compile(f"(?:{_KIN})s?", re.IGNORECASE)
 _NAME = r"[^\W\d_a-zß-öø-ÿ][\w'’-]{0,40}[^\W\d_]"
