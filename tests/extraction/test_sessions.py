@@ -134,6 +134,22 @@ def test_user_who_has_a_name_and_speaks_alone_is_the_user(quiet: Core, ada: Prin
     assert {(one.meta or {})["about"] for one in facts(quiet, ada)} == {"User"}
 
 
+def test_user_whose_name_is_spelled_otherwise_is_the_same_one(quiet: Core, ada: Principal) -> None:
+    one_by_one(
+        quiet,
+        ada,
+        Message("user", "I am allergic to peanuts.", "ada"),
+        Message("user", "I live in Rome.", "Ada"),
+        Message("user", "I am a nurse.", " ADA"),
+    )
+    assert {one.content for one in facts(quiet, ada)} == {
+        "User is allergic to peanuts.", "User lives in Rome.", "User is a nurse.",
+    }  # fmt: skip
+    one_by_one(quiet, ada, Message("user", "I live in Oslo.", "Ines"))
+    told = {str((one.meta or {})["about"]).strip().casefold() for one in facts(quiet, ada)}
+    assert told == {"ada", "ines"}
+
+
 STORY = [
     Message("user", "Let's roleplay. You are a detective and I'm your witness."),
     Message("assistant", "Where were you?"),

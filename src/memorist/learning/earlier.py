@@ -42,7 +42,7 @@ class Surroundings:
         if not named:
             return cls(chat, [], [])
         until_now = _names(chat)
-        others = [Utterance("user", "", name) for name in until_now | _names(after)]
+        others = [Utterance("user", "", name) for name in (until_now | _names(after)).values()]
         is_joined = len(until_now) == 1 and bool(_names(sources).keys() - until_now.keys())
         alone = [row for row in chat if is_joined and utterance_of(row).name and utterance_of(row).role == "user"]
         return cls(chat, others, alone)
@@ -62,6 +62,7 @@ def utterance_of(row: Memory, *, is_live: bool = False) -> Utterance:
     return Utterance(role_of(str(meta.get("role"))), row.content, meta.get("speaker"), there)
 
 
-def _names(rows: Sequence[Memory]) -> dict[str, None]:
+def _names(rows: Sequence[Memory]) -> dict[str, str]:
+    """Who speaks in some messages, and how the name is spelled."""
     said = [utterance_of(row) for row in rows if row.kind is Kind.CHAT_MESSAGE]
-    return dict.fromkeys(one.name for one in said if one.is_person and one.name)
+    return {one.who: one.name for one in said if one.is_person and one.name and one.who}

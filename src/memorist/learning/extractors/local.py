@@ -306,11 +306,11 @@ def _short(content: str) -> str:
 def _voices(messages: Sequence[Utterance], index: int, vocabulary: Vocabulary) -> Voices:
     """Whom the pronouns of a message mean: in a chat of two, `you` is the other one."""
     message = messages[index]
-    others = {one.name for one in messages if one.is_person and one.name and one.name != message.name}
+    others = {one.who: one.name for one in messages if one.is_person and one.name and one.who not in ("", message.who)}
     # A user whose name is given is still the user, unless several people are.
     if not message.name or (message.role == "user" and not others):
         return USER_AT_WORK if vocabulary is Vocabulary.CODING else USER_AT_HOME
-    return Voices(message.name, others.pop() if len(others) == 1 else "the others")
+    return Voices(message.name, next(iter(others.values())) if len(others) == 1 else "the others")
 
 
 def _speaker(message: Utterance) -> str:

@@ -58,6 +58,11 @@ class Utterance:
         return self.role == "user" or (self.role == "other" and bool(self.name))
 
     @property
+    def who(self) -> str:
+        """The name, however it is spelled this time: "ada" is Ada. Empty where none is known."""
+        return (self.name or "").strip().casefold()
+
+    @property
     def trust(self) -> Trust:
         if self.is_person:
             return Trust.USER
