@@ -56,7 +56,7 @@ def test_only_what_its_door_allows_is_changed_in_place(core: Core, ada: Principa
     assert core.memories.get(ada, written.id).content == "The kiln is hot."
 
 
-@pytest.mark.parametrize("changes", [{"content": "forged"}, {"meta": {"role": "assistant"}}, {"importance": 3}])
+@pytest.mark.parametrize("changes", [{"content": "forged"}, {"meta": {"role": "assistant"}}, {"excerpt": "f"}])
 def test_what_was_seen_is_kept_verbatim(core: Core, ada: Principal, changes: dict[str, Any]) -> None:
     (said,) = core.ingestion.add_messages(ada, "s", [Message("user", "The kiln is hot.")])
     output = core.ingestion.add_tool_output(ada, "s", tool_call_id="c", tool_name="t", content="42")
@@ -66,6 +66,7 @@ def test_what_was_seen_is_kept_verbatim(core: Core, ada: Principal, changes: dic
         with pytest.raises(NotEditable, match="kept verbatim"):
             core.memories.edit(ada, memory.id, changes)
         assert core.store.read(ada.tenant, lambda tx, one=memory: tx.memories.get(one.id)) == memory
+        assert core.memories.edit(ada, memory.id, {"importance": 3}).importance == 3
 
 
 def test_what_is_written_over_under_its_name_is_kept(core: Core, ada: Principal) -> None:

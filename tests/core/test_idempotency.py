@@ -49,7 +49,7 @@ def test_request_without_a_key_has_an_effect_each_time(core: Core, ada: Principa
 
 def test_replayed_answer_is_the_old_one_even_after_a_change(core: Core, ada: Principal) -> None:
     (first,) = core.memories.remember(ada, said("hello"), idempotency_key="k")
-    core.memories.edit(ada, first.memory.id, {"content": "changed"})
+    core.memories.edit(ada, first.memory.id, {"importance": 3})
     core.memories.forget(ada, first.memory.id)
     (again,) = core.memories.remember(ada, said("hello"), idempotency_key="k")
     assert again.memory == first.memory
@@ -203,12 +203,12 @@ def test_two_processes_with_the_same_requests_have_one_effect(core: Core, ada: P
 
 def test_erased_answers_are_not_replayed(core: Core, ada: Principal, admin: Principal) -> None:
     first = core.memories.remember(ada, said("hello"), idempotency_key="k")[0]
-    core.memories.edit(admin, first.memory.id, {"content": "seen by an admin"}, idempotency_key="k")
+    core.memories.edit(admin, first.memory.id, {"description": "seen by an admin"}, idempotency_key="k")
     core.erasure.reset(ada)
     again = core.memories.remember(ada, said("hello"), idempotency_key="k")[0]
     assert not again.replayed
     with pytest.raises(NotFound):
-        core.memories.edit(admin, first.memory.id, {"content": "seen by an admin"}, idempotency_key="k")
+        core.memories.edit(admin, first.memory.id, {"description": "seen by an admin"}, idempotency_key="k")
 
 
 def test_role_of_the_key_does_not_matter_to_the_replay(core: Core, ada: Principal) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memorist.core import Core
 from memorist.errors import Conflict, Forbidden, IdempotencyMismatch, NotFound
-from memorist.memories.values import Draft, Kind, Status
+from memorist.memories.values import Draft, Status
 from memorist.platform import access
 from memorist.platform.values import Owner, Principal, Role
 from memorist.testing import new_tenant
@@ -128,16 +128,15 @@ class World:
 
     def remember(self, caller: Principal, number: int, owner: Owner) -> None:
         wanted = owner if number % 3 == 0 else None
-        kind = Kind.CHAT_MESSAGE if number % 5 == 0 else Kind.FACT
         text = self.new_text()
         expected = wanted or Owner(caller.user, caller.agent)
         row = Row(caller.tenant, expected, text)
         nobody = wanted is None and expected == Owner() and caller.role is not Role.ADMIN
         if nobody or not self.model.writes(caller, row):
             with pytest.raises(Forbidden):
-                self.core.memories.remember(caller, [Draft(text, kind=kind, owner=wanted)])
+                self.core.memories.remember(caller, [Draft(text, owner=wanted)])
             return
-        memory = self.core.memories.remember(caller, [Draft(text, kind=kind, owner=wanted)])[0].memory
+        memory = self.core.memories.remember(caller, [Draft(text, owner=wanted)])[0].memory
         assert (memory.tenant, memory.owner) == (caller.tenant, expected)
         self.model.rows[memory.id] = row
 

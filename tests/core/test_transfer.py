@@ -51,7 +51,7 @@ def test_export_into_an_empty_tenant_and_out_again_is_the_same(
     core.store.write(ada.tenant, lambda tx: (writing.insert(tx, full), tx.events.append([make_event(full)])))
     remember(ada, "text with \u2028 and \x85 and 🧠", meta={"a": [None]}, name="named")
     edited = remember(bob, "before", kind=Kind.CHAT_MESSAGE)
-    core.memories.edit(bob, edited.id, {"content": "after"})
+    core.memories.edit(bob, edited.id, {"importance": 3})
     core.memories.forget(bob, edited.id)
     remember(admin, "shared")
     lines = export(core, admin)

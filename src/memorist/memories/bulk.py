@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from memorist.errors import IllegalTransition, InvalidField, MemoristError
 from memorist.ids import parse_id
+from memorist.memories.governance import require_editable
 from memorist.memories.retention import RetentionService
 from memorist.memories.service import Memories
 from memorist.memories.values import Memory, Status
@@ -78,6 +79,7 @@ class Bulk:
         changes = {} if category is None else {"category": category or None}
 
         def edit(memory: Memory) -> Memory:
+            require_editable(memory)
             return self._memories.edit(principal, memory.id, changes, profile=profile)
 
         return self._each(principal, memory_ids, edit)

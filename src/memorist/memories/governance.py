@@ -4,7 +4,7 @@ Facts of the agent tools and of the native door (library, command line, dashboar
 newer one retires an older one. What another door keeps is never retired: where a fact contradicts it, somebody decides.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,9 +87,17 @@ def is_editable(memory: Memory) -> bool:
     return memory.kind is Kind.FACT and RULES[memory.governed_by].instead is None
 
 
-def require_editable(memory: Memory) -> None:
-    """Raises NotEditable where a fact's door lets nobody change it in place, and of what is no fact but was seen."""
+VERBATIM = frozenset({"content", "excerpt", "meta"})
+"""The fields of a message, a tool output or a chunk that tell what was seen."""
+
+
+def require_editable(memory: Memory, fields: Collection[str] = VERBATIM) -> None:
+    """Raises NotEditable where a fact's door lets nobody change it in place, and where these are the words of something
+    that was seen.
+    """
     if memory.kind is not Kind.FACT:
+        if VERBATIM.isdisjoint(fields):
+            return
         raise NotEditable("What was said, returned or uploaded is kept verbatim. Forget it, or store a fact beside it.")
     rules = RULES[memory.governed_by]
     if rules.instead is not None:

@@ -202,7 +202,7 @@ class Memories(Reading):
 
         def attempt() -> Memory | None:
             before = self._writable(tx, principal, memory_id, expected_version)
-            require_editable(before)
+            require_editable(before, changes)
             after = _apply(before, changes, self._clock.now(), kept=kept)
             access.require_writable(principal, after.owner)
             if before.name is None and after.name is not None:
