@@ -89,7 +89,7 @@ def should_come_back(
 ) -> bool:
     """Everything but who may see it."""
     past = asked["as_of"] is not None or asked["known_at"] is not None
-    superseded = memory.superseded_by is not None
+    superseded = memory.superseded_by is not None or (memory.status is Status.ARCHIVED and memory.valid_to is not None)
     moment = memory.event_time or memory.created_at
     as_of, known_at = asked["as_of"], asked["known_at"]
     group = class_of(memory, session)

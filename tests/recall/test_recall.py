@@ -263,6 +263,21 @@ def test_past_comes_back_when_it_is_asked_for(core: Core, ada: Principal) -> Non
     assert found(core, ada, "where does Ada live", known_at=START - timedelta(days=1)) == []
 
 
+def test_past_comes_back_after_what_took_its_place_was_erased(core: Core, ada: Principal) -> None:
+    old = remember(core, ada, "Ada lives in Bergen", event_time=START - timedelta(days=900))
+    new = remember(core, ada, "Ada lives in Oslo", event_time=START - timedelta(days=100))
+    known_before = core.clock.now()
+    assert core.store.write(ada.tenant, lambda tx: core.facts.retire(tx, ada, old, new, {}))
+    core.erasure.erase(ada, [new.id])
+    assert found(core, ada, "where does Ada live") == []
+    assert found(core, ada, "where does Ada live", as_of=START - timedelta(days=500)) == [old.id]
+    assert found(core, ada, "where does Ada live", as_of=core.clock.now()) == []
+    assert found(core, ada, "where does Ada live", known_at=known_before) == [old.id]
+    # Restored, it holds until further notice.
+    assert core.retention.restore(ada, old.id).valid_to is None
+    assert found(core, ada, "where does Ada live", as_of=core.clock.now()) == [old.id]
+
+
 def test_deleted_archived_and_anonymized_rows_never_come_back(core: Core, ada: Principal) -> None:
     moments = {"as_of": core.clock.now() + timedelta(days=1), "known_at": core.clock.now() + timedelta(days=1)}
     change(core, remember(core, ada, "teapot 1"), anonymized_at=START, status=Status.ARCHIVED)

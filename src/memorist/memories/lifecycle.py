@@ -180,11 +180,10 @@ def restore(memory: Memory, policy: Policy, now: datetime) -> Memory:
         raise IllegalTransition("This memory was anonymized: there is nothing left to restore.")
     if memory.hard_delete_at is not None and memory.hard_delete_at <= now:
         raise IllegalTransition("The time to recover this memory is over.")
-    after = _moved(memory, Status.ACTIVE, now, deleted_at=None, hard_delete_at=None)
+    after = _moved(memory, Status.ACTIVE, now, deleted_at=None, hard_delete_at=None, valid_to=None)
+    after = replace(after, superseded_by=None)
     if memory.expires_at is not None and memory.expires_at <= now:
         after = replace(after, expires_at=None)
-    if memory.superseded_by is not None:
-        after = replace(after, superseded_by=None, valid_to=None)
     return with_deadlines(after, policy, restored_at=now)
 
 

@@ -78,11 +78,10 @@ def thread_of(memory: Memory) -> str:
 
 def standing(memory: Memory) -> Standing:
     # What another fact took the place of was true once; what was archived otherwise is to be out of every search.
-    is_past = memory.superseded_by is not None
-    is_kept = memory.status is Status.ACTIVE or (memory.status is Status.ARCHIVED and is_past)
+    is_kept = memory.status is Status.ACTIVE or (memory.status is Status.ARCHIVED and memory.is_past)
     if not is_kept or memory.repeats or memory.anonymized_at is not None:
         return Standing.GONE
-    return Standing.RETIRED if is_past else Standing.LIVE
+    return Standing.RETIRED if memory.is_past else Standing.LIVE
 
 
 def _text(value: object) -> str:

@@ -180,6 +180,11 @@ class Memory:
         return self.governed_by is Governor.COMPANION or self.repeats
 
     @property
+    def is_past(self) -> bool:
+        """Whether another fact took its place. Where that one was erased since, `valid_to` alone says so."""
+        return self.superseded_by is not None or (self.status is Status.ARCHIVED and self.valid_to is not None)
+
+    @property
     def version(self) -> str:
         """Changes with every edit, and with nothing else; the doors show it as the ETag."""
         return f"{to_micros(self.updated_at):x}"

@@ -62,6 +62,8 @@ class IndexConformance(ClaimConformance):
         ("fields", "standing"),
         [
             ({"status": Status.ARCHIVED}, Standing.GONE),
+            ({"status": Status.ARCHIVED, "valid_to": START}, Standing.RETIRED),
+            ({"valid_to": START}, Standing.LIVE),
             ({"superseded_by": "mem_01J9Z3K4M5N6P7Q8R9S0T1V2W3"}, Standing.RETIRED),
             ({"status": Status.SOFT_DELETED}, Standing.GONE),
             ({"status": Status.HARD_DELETE_PENDING}, Standing.GONE),
