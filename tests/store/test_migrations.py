@@ -9,12 +9,17 @@ import pytest
 from memorist.bootstrap import open_core, open_store
 from memorist.errors import StoreError, StoreOutdated
 from memorist.ids import new_id
-from memorist.platform.values import DueWork, Tenant
+from memorist.memories.searchable import Standing
+from memorist.memories.values import Status
+from memorist.platform.values import DueWork, Owner, Tenant
+from memorist.recall.values import IndexPosition
 from memorist.store.drivers import Connection
 from memorist.store.migrations import Migration, Migrator, load_migrations
 from memorist.store.sql_store import SqlStore
 from memorist.store.statements import SqlStatement, load_statements
+from memorist.testing import make_memory
 from memorist.testing.clocks import START
+from memorist.testing.conformance.helpers import index_rows, insert
 from tests.support.jobs import migrate
 from tests.support.processes import in_processes
 from tests.support.stores import bare
@@ -175,6 +180,45 @@ def test_tenants_from_before_are_swept_once(fresh: SqlStore) -> None:
     # Row-level security was lifted meanwhile, and is there again.
     seen = fresh.driver.read(None, lambda connection: connection.rows(SqlStatement("", "", "SELECT 1 FROM sweeps"), {}))
     assert len(seen) == (0 if fresh.driver.dialect == "postgres" else 5)
+
+
+def test_what_was_archived_before_is_read_again_and_is_of_no_past(fresh: SqlStore) -> None:
+    """In every tenant, whether or not its users have counters yet; superseded facts stay of the past."""
+    known = load_migrations(fresh.driver.dialect)
+    migrator(fresh, known[:25]).migrate(START)
+    past = {"superseded_by": new_id("mem")}, {"valid_to": START}
+    rows = {}
+    for tenant in ("one", "two"):
+        fresh.create_tenant(Tenant(tenant, START))
+        for user in ("ada", "bob"):
+            fields = [{}, {"status": Status.ARCHIVED}, *({"status": Status.ARCHIVED, **one} for one in past)]
+            rows[tenant, user] = [insert(fresh, make_memory(tenant, owner=Owner(user), **one)) for one in (*fields, {})]
+        told = "UPDATE memory_index SET standing = 1 WHERE standing = 2"
+        fresh.driver.write(tenant, lambda connection, told=told: connection.script(told))
+    told = "DELETE FROM index_changes"
+    fresh.driver.write("two", lambda connection: connection.script(told))
+    before = {
+        (tenant, user): fresh.read(tenant, lambda tx, user=user: tx.index.watermark(user)) for tenant, user in rows
+    }
+
+    migrator(fresh, known).migrate(START)
+
+    for (tenant, user), (live, archived, superseded, detached, last) in rows.items():
+        position = IndexPosition(user, before[tenant, user])
+        [page] = fresh.read(tenant, lambda tx, position=position: tx.index.follow([position], 10))
+        assert [(row.memory_id, row.standing) for row in page.rows] == [(archived.id, Standing.GONE)]
+        assert page.watermark == page.rows[0].change > before[tenant, user]
+        standings = {row.memory_id: row.standing for row in index_rows(fresh, tenant, user)}
+        assert [standings[one.id] for one in (live, last)] == [Standing.LIVE] * 2
+        assert [standings[one.id] for one in (superseded, detached)] == [Standing.RETIRED] * 2
+        # What comes after is seen after.
+        new = insert(fresh, make_memory(tenant, owner=Owner(user)))
+        position = IndexPosition(user, page.watermark)
+        [page] = fresh.read(tenant, lambda tx, position=position: tx.index.follow([position], 10))
+        assert [row.memory_id for row in page.rows] == [new.id]
+    count = SqlStatement("", "", "SELECT 1 FROM memory_index")
+    seen = fresh.driver.read(None, lambda connection: connection.rows(count, {}))
+    assert len(seen) == (0 if fresh.driver.dialect == "postgres" else 24)
 
 
 def test_memories_from_before_are_governed_by_the_door_that_they_look_like(new_database_url: str) -> None:
