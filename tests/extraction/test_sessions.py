@@ -10,7 +10,7 @@ import pytest
 from memorist.core import Core
 from memorist.ingestion.service import Message
 from memorist.learning.extractors.kinds import Vocabulary
-from memorist.memories.values import Governor, Kind, Memory, Status, Trust
+from memorist.memories.values import Governor, Kind, Memory, Retention, Status, Trust
 from memorist.platform.values import Job, JobStatus, Principal, Role
 from memorist.testing import StepClock
 from memorist.times import from_iso_with_offset
@@ -218,6 +218,50 @@ def test_quotation_ends_with_the_retention_of_what_it_quotes(quiet: Core, ada: P
         quiet.erasure.resume(ada.tenant)
     (left,) = facts(quiet, ada)
     assert (left.content, left.source_ref) == (allergy.content, None)
+
+
+ASKED = [Message("assistant", "How long have you lived in Lisbon?"), Message("user", "Ten years now.")]
+
+
+def asked_and_kept(core: Core, ada: Principal, vocabulary: Vocabulary) -> list[Memory]:
+    """A question and its answer, from which one entry was learned that quotes the question."""
+    kept = [one.memory for one in core.ingestion.add_messages(ada, "s-1", ASKED, extract=False)]
+    core.extraction.read_kept(ada, "s-1", kept, vocabulary=vocabulary)
+    (entry,) = facts(core, ada)
+    assert (entry.meta or {})["quotes"] == [kept[0].id]
+    return kept
+
+
+@pytest.mark.parametrize("vocabulary", [Vocabulary.COMPANION, Vocabulary.CODING])
+def test_what_no_policy_ages_outlives_the_retention_of_what_it_quotes(
+    quiet: Core, ada: Principal, clock: StepClock, vocabulary: Vocabulary
+) -> None:
+    admin = Principal(ada.tenant, Role.ADMIN)
+    kept = asked_and_kept(quiet, ada, vocabulary)
+    (entry,) = facts(quiet, ada)
+    exported = list(quiet.transfer.export(admin))
+    quiet.policies.change(admin, {"mode": "enforce"})
+    # Ninety days, sixty in the archive, seven to recover it.
+    for days in (91, 61, 8, 1, 1):
+        clock.advance(timedelta(days=days))
+        quiet.sweeper.sweep(ada.tenant)
+        quiet.erasure.resume(ada.tenant)
+    assert quiet.store.read(ada.tenant, lambda tx: tx.memories.get_many([one.id for one in kept])) == []
+    (left,) = facts(quiet, ada)
+    assert (left.id, left.content, left.retention) == (entry.id, entry.content, Retention.KEEP)
+    assert kept[0].id not in json.dumps(left.meta)
+    # An export from before brings it back as it is now.
+    quiet.erasure.reset(ada)
+    for _ in quiet.transfer.import_(admin, exported):
+        pass
+    (brought,) = facts(quiet, ada)
+    assert (brought.id, brought.content, brought.meta) == (left.id, left.content, left.meta)
+
+
+def test_entry_that_quotes_an_erased_message_goes_with_it(quiet: Core, ada: Principal) -> None:
+    kept = asked_and_kept(quiet, ada, Vocabulary.COMPANION)
+    quiet.erasure.erase(ada, [kept[0].id])
+    assert facts(quiet, ada) == []
 
 
 @pytest.mark.parametrize("how", ["said so", "setting"])

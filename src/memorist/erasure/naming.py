@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from memorist.erasure.values import Naming
-from memorist.memories import lifecycle
+from memorist.memories import governance, lifecycle
 from memorist.memories.values import Memory
 from memorist.platform.erased_names import ids_named_in
 from memorist.ports import Reader
@@ -52,8 +52,12 @@ def in_pages(items: Iterable[T]) -> Iterator[list[T]]:
         yield page
 
 
-def copied_by(naming: Naming) -> set[str]:
-    """The memories that it repeats word for word, as what a model was told by `recall` does. It goes with these."""
+def copied_by(naming: Naming, *, by_time: bool) -> set[str]:
+    """The memories that it repeats word for word, as what a model was told by `recall` does, and that it goes with:
+    `by_time` when their retention is over, else when somebody erases them.
+    """
+    if by_time and governance.outlives_quoted(naming.kind, naming.governed_by):
+        return set()
     return lifecycle.quoted_in(naming.kind, json.loads(naming.meta or "{}"))
 
 
@@ -70,13 +74,15 @@ class Quotes:
 
 
 def quotes_of(read: Read, memory_ids: Collection[str], after: Quotes | None = None) -> Quotes:
-    """It looks at everything that names a memory, or at what came after it was last looked at."""
+    """What goes when the time of these is over. It looks at everything that names a memory, or at what came after it
+    was last looked at.
+    """
     wanted = set(memory_ids)
     last_id, last_seq = (after.last_id, max(-1, after.last_seq - _LATE)) if after else ("", -1)
     found = Quotes([], [])
     for naming in memories_naming(read, last_id):
         last_id = naming.id
-        if wanted & copied_by(naming):
+        if wanted & copied_by(naming, by_time=True):
             found.copies.append(naming.id)
     for seq, payload in events_naming(read, last_seq):
         last_seq = seq

@@ -14,7 +14,7 @@ from memorist.erasure.documents import cut_documents, erase_document
 from memorist.erasure.ledger import erased_documents, erased_ids
 from memorist.erasure.receipts import add_counts
 from memorist.erasure.samples import Samples, strings_in, texts_of
-from memorist.erasure.values import EVERYTHING, Erased, Receipt
+from memorist.erasure.values import EVERYTHING, Erased, ErasureKind, Receipt
 from memorist.ingestion.values import Document
 from memorist.memories import writing
 from memorist.memories.accesses import AccessLog
@@ -109,14 +109,15 @@ class Removal:
     def references(self, *, facts_too: bool) -> None:
         """Let no other row name what is gone. A fact that was learned from it loses its source, or goes too.
 
-        What repeats it word for word goes with it in any case.
+        What repeats it word for word goes with it in any case, but for facts that no policy ages, where time took it.
         """
+        copied_by = partial(naming.copied_by, by_time=self._receipt.kind is ErasureKind.RETENTION)
         erased = {memory_id for page in erased_ids(self._store, self._receipt) for memory_id in page}
         while erased:
             derived = []
             for memory in naming.memories_naming(self._read):
                 sources = naming.sources_of(memory) & erased
-                if sources and ((facts_too and memory.kind == Kind.FACT) or naming.copied_by(memory) & erased):
+                if sources and ((facts_too and memory.kind == Kind.FACT) or copied_by(memory) & erased):
                     derived.append(memory.id)
                 elif sources or memory.superseded_by in erased:
                     self._store.write(self._tenant, partial(self._detach, memory.id, erased))

@@ -92,6 +92,7 @@ class Naming(NamedTuple):
 
     id: str
     kind: str
+    governed_by: str
     source_ref: str | None
     superseded_by: str | None
     meta: str | None

@@ -55,6 +55,13 @@ _COMPANION_CATEGORIES = frozenset({"goal", "insight", "preference", "history", T
 _CHUNK_CATEGORIES = frozenset({"decision", "fact", "solution", "pattern", "summary"})
 
 
+def outlives_quoted(kind: str, governed_by: str) -> bool:
+    """Whether a memory stays when the time of a message is over that it quotes: a fact that no policy ages is kept
+    until somebody asks for its end, or for that of the message.
+    """
+    return kind == Kind.FACT and not RULES[Governor(governed_by)].is_aged
+
+
 def governor_of(draft: Draft) -> Governor:
     """Who governs what a draft will be: the door that says so, else whose business such a memory is."""
     if draft.governed_by is not None:

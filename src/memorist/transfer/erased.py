@@ -8,9 +8,9 @@ from functools import cache
 
 from memorist.erasure import naming
 from memorist.erasure.ledger import erased_documents
-from memorist.erasure.values import DETACHING, Erased
+from memorist.erasure.values import DETACHING, Erased, ErasureKind
 from memorist.ingestion.values import Document
-from memorist.memories import lifecycle
+from memorist.memories import governance, lifecycle
 from memorist.memories.policy import Derived
 from memorist.memories.values import Kind, Memory
 from memorist.platform.erased_names import DOCUMENT, MEMORY, USER, hexadecimal, ids_named_in, memory_id_of, subject_of
@@ -29,6 +29,8 @@ class Gone:
     """By when what these users had is gone; what they wrote since is not."""
     learned: set[str]
     """Facts among the lines that go with what they were learned from, where the policy says so."""
+    aged: set[str]
+    """Those of `memories` whose time was over."""
 
     @classmethod
     def of(cls, tx: Reader, batch: Sequence[ExportLine], derived: Derived) -> "Gone":
@@ -38,10 +40,12 @@ class Gone:
         found = {user: _purged_at(user, purges) for user in _users_of(batch)} if purges else {}
         users = {user: at for user, at in found.items() if at is not None}
         entries = tx.ledger.find(MEMORY, named)
-        gone = cls({memory_id_of(one.id) for one in entries}, documents, users, set())
+        kinds = {one: _kind_of(tx, one) for one in {entry.receipt_id for entry in entries}}
+        aged = {memory_id_of(one.id) for one in entries if kinds[one.receipt_id] is ErasureKind.RETENTION}
+        gone = cls({memory_id_of(one.id) for one in entries}, documents, users, set(), aged)
         if derived is Derived.ERASE:
             memories = [line.memory for line in batch if line.memory is not None]
-            sources = {memory_id_of(one.id) for one in entries if _takes_along(tx, one)}
+            sources = {memory_id_of(one.id) for one in entries if kinds[one.receipt_id] not in DETACHING}
             sources |= {one.id for one in memories if gone._is_purged(one.owner.user, one.created_at)}
             gone.learned.update(_learned_from(sources, memories))
         return gone
@@ -49,6 +53,8 @@ class Gone:
     def has_memory(self, memory: Memory) -> bool:
         """Whether it was erased, goes with what was, or only repeats it."""
         quoted = lifecycle.quoted_in(memory.kind, memory.meta)
+        if governance.outlives_quoted(memory.kind, memory.governed_by):
+            quoted -= self.aged
         is_named = bool({memory.id, *quoted} & self.memories) or memory.id in self.learned
         return is_named or self._is_purged(memory.owner.user, memory.created_at)
 
@@ -70,9 +76,9 @@ class Gone:
         return replace(event, actor=actor, payload=naming.untold(event.payload, self.memories))
 
 
-def _takes_along(tx: Reader, entry: Erased) -> bool:
-    receipt = tx.receipts.get(entry.receipt_id)
-    return receipt is None or receipt.kind not in DETACHING
+def _kind_of(tx: Reader, receipt_id: str) -> ErasureKind | None:
+    receipt = tx.receipts.get(receipt_id)
+    return None if receipt is None else receipt.kind
 
 
 def _learned_from(sources: set[str], memories: Sequence[Memory]) -> set[str]:

@@ -319,7 +319,7 @@ LIMIT :limit
 
 -- name: scan_naming
 -- Memories that name another one, in id order: what they name.
-SELECT id, kind, source_ref, superseded_by, meta FROM memories
+SELECT id, kind, governed_by, source_ref, superseded_by, meta FROM memories
 WHERE tenant_id = :tenant AND id > :after_id
     AND (source_ref LIKE 'mem!_%' ESCAPE '!' OR superseded_by IS NOT NULL OR meta LIKE '%mem!_%' ESCAPE '!')
 ORDER BY id LIMIT :limit
