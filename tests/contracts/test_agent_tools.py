@@ -104,6 +104,7 @@ def reranking(database_url: str) -> Iterator[tuple[Core, WordReranker]]:
 
 def test_twenty_candidates_are_read_again_and_put_in_order(reranking: tuple[Core, WordReranker], tenant: str) -> None:
     core, reranker = reranking
+    reranker.is_local = False
     core.identity.create_tenant(tenant)
     ada = Principal(tenant, Role.USER, "ada")
     said = [Message("user", f"zebra {'stripes ' * (number % 3)}number {number}") for number in range(40)]

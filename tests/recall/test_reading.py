@@ -401,7 +401,7 @@ class Certain(WordReranker):
         (WITHOUT_TOKENS.convincing, True, 60_000, WITHOUT_TOKENS.settled),
         (WITHOUT_TOKENS.convincing - 0.1, True, 60_000, WITHOUT_TOKENS.doubted),
         (WITHOUT_TOKENS.convincing, True, 0, WITHOUT_TOKENS.pool),
-        (WITHOUT_TOKENS.convincing, False, 90, WITHOUT_TOKENS.pool),
+        (WITHOUT_TOKENS.convincing, False, 90, WITHOUT_TOKENS.asked_elsewhere),
     ],
 )
 def test_local_reranker_reads_no_more_once_it_is_convinced(

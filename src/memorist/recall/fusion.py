@@ -63,7 +63,10 @@ class Fusion:
     """The share of the reranker among the candidates that it reads."""
 
     pool: int = 40
-    """How many candidates the reranker reads at most."""
+    """How many candidates the local reranker reads at most."""
+
+    asked_elsewhere: int = 20
+    """How many another's is given: each is sent over the network, and may be paid for."""
 
     settled: int = 5
     close: float = 0.85
@@ -75,6 +78,10 @@ class Fusion:
     doubted: int = 16
     behind: float = 0.65
     """Else so many, and others whose first score is at least this share of the best one's."""
+
+    def elsewhere(self) -> "Fusion":
+        """Where another's reranker is asked."""
+        return replace(self, pool=min(self.pool, self.asked_elsewhere))
 
     def without_tokens(self) -> "Fusion":
         """Where nothing is known of most tokens the first order says less: more is read, and that counts more."""

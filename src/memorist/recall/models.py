@@ -10,7 +10,7 @@ import numpy as np
 from memorist.errors import ModelError
 from memorist.languages import is_english
 from memorist.models.port import Embedder, Reranker
-from memorist.recall.fusion import Extent
+from memorist.recall.fusion import Extent, Fusion
 from memorist.recall.index.tokens import AskedTokens
 from memorist.recall.ranked import Judgement
 from memorist.recall.ranking import Scores
@@ -43,6 +43,10 @@ class Models:
 
     def will_rerank(self, question: Question) -> bool:
         return question.enable_rerank and self._reranker is not None
+
+    def weights(self, fusion: Fusion) -> Fusion:
+        """As they are for the reranker that there is."""
+        return fusion if self._reranker is None or self._reranker.is_local else fusion.elsewhere()
 
     def at_pace(self, pace: ReadingPace) -> "Models":
         """The same models, with another time to read."""

@@ -257,7 +257,7 @@ class Recall:
 
     def _read(self, asked: Asked, found: Worded | Opened, embedded: EmbeddedQuestion) -> Pool:
         fusion = in_language_of(asked.question.query, self._fusion)
-        reranked = self._fusion.pool if self._models.will_rerank(asked.question) else 0
+        reranked = self._models.weights(self._fusion).pool if self._models.will_rerank(asked.question) else 0
         count = max(_candidates_for(asked.question), reranked)
         compared = 0 if embedded.tokens is None else fusion.compared
         with self._watch.timed("stage", "score"):
@@ -285,8 +285,9 @@ class Recall:
         question = pool.scored.candidates.asked.question
         order = pool.still_wanted()
         judgement = None
-        first = order[: self._fusion.pool]
-        fusion = self._fusion if pool.scored.knows_tokens(first) else self._fusion.without_tokens()
+        fusion = self._models.weights(self._fusion)
+        first = order[: fusion.pool]
+        fusion = fusion if pool.scored.knows_tokens(first) else fusion.without_tokens()
         if order and self._models.will_rerank(question):
             extent = worth_reading(pool.scored.weighted[first], fusion)
             with self._watch.timed("stage", "rerank"):

@@ -28,8 +28,6 @@ class Question:
     source_kinds: Sequence[Kind] | None = None
     scope: Scope = Scope.ANY
     enable_rerank: bool = True
-    reranked: int | None = None
-    """The most that the reranker reads, where a door promises one; else as many as recall's weights say."""
     as_of: datetime | None = None
     known_at: datetime | None = None
     after: datetime | None = None
