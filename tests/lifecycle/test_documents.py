@@ -117,6 +117,32 @@ def test_ledger_takes_the_same_out_of_a_document_elsewhere(
     assert core.ingestion.get_document(there, paper.id) == left
 
 
+def test_document_that_lost_a_secret_on_its_way_here_is_cut_where_its_chunks_are_now(
+    core: Core, ada: Principal, clock: FrozenClock, sweep: Callable[[], Sweep], enforce: Callable[..., None]
+) -> None:
+    """The redacted text is shorter, while the chunks still name places of the longer one."""
+    enforce()
+    there = replace(ada, tenant=core.identity.create_tenant(new_tenant())[0].id)
+    sections = [
+        f"# Part {name}\n\n" + " ".join(f"In month {month} the {name} earns 4711." for month in range(600))
+        for name in ("alpha", "beta", "gamma")
+    ]
+    text = "\n\n".join(sections).replace("month 0 the alpha", "month 0 PLACE the alpha")
+    paper = core.ingestion.add_document(there, title="Payroll", content=text, media_type="text/markdown").document
+    # In the format of a provider.
+    token = "ghp_" + "A1b2" * 9
+    list(core.transfer.import_(ada, [line.replace("PLACE", token) for line in core.transfer.export(there)]))
+    before = core.ingestion.get_document(ada, paper.id)
+    assert token not in before.content
+    assert len(before.content) != len(text)
+    purge(core, ada, [one for one in chunks_of(core, ada, paper) if "beta" in one.content], clock, sweep)
+    left = core.ingestion.get_document(ada, paper.id)
+    assert "beta" not in left.content
+    for name in ("alpha", "gamma"):
+        assert left.content.count(name) == before.content.count(name)
+    assert all(chunk.content in left.content for chunk in chunks_of(core, ada, paper))
+
+
 @pytest.mark.parametrize("retire", ["forget", "archive"])
 def test_document_whose_chunks_are_out_of_use_is_stored_anew(core: Core, ada: Principal, retire: str) -> None:
     paper = core.ingestion.add_document(ada, title="Payroll", content="\n\n".join(SECTIONS)).document

@@ -15,6 +15,8 @@ from memorist.platform.values import Owner
 from memorist.ports import Writer
 
 _MOST = 2**31 - 1
+# So many characters around the place that a chunk names it is looked for.
+_REACH = 100_000
 
 
 def erase_document(tx: Writer, receipt: Receipt, document: Document, now: datetime) -> None:
@@ -46,17 +48,32 @@ def cut_documents(tx: Writer, receipt: Receipt, removed: Iterable[Memory], now: 
 
 
 def _only_of(text: str, chunks: Sequence[Memory]) -> str:
-    """A text of which what is in none of the chunks is blank, so that these are still found where they say."""
+    """A text of which what is in none of the chunks is blank, so that these are still found where they are."""
     kept: list[str] = []
-    at = 0
-    for start, end in sorted(_span(chunk, len(text)) for chunk in chunks):
+    at = moved = 0
+    for begin, chunk in sorted(((_begin_of(one, len(text)), one) for one in chunks), key=lambda one: one[0]):
+        start = _nearest(text, chunk.content, begin + moved)
+        if start is None:
+            continue
+        moved, end = start - begin, start + len(chunk.content)
         kept += (" " * (start - at), text[max(at, start) : end])
         at = max(at, end)
     return "".join(kept).ljust(len(text))
 
 
-def _span(chunk: Memory, longest: int) -> tuple[int, int]:
-    """Where a chunk is; nowhere, where it does not say so: an import brings any metadata."""
-    edges = [(chunk.meta or {}).get(name) for name in ("start", "end")]
-    start, end = (min(max(edge, 0), longest) if isinstance(edge, int) else 0 for edge in edges)
-    return start, max(start, end)
+def _nearest(text: str, part: str, about: int) -> int | None:
+    """Where a part stands in a text, as near as can be to where it is looked for. An import that took a secret out of
+    the text moved what comes after it.
+    """
+    if about >= 0 and text.startswith(part, about):
+        return about
+    first, last = max(about - _REACH, 0), max(about, 0) + len(part) + _REACH
+    before = text.rfind(part, first, max(about, 0) + len(part))
+    after = text.find(part, max(about, 0), last)
+    return min((one for one in (before, after) if one >= 0), key=lambda one: abs(one - about), default=None)
+
+
+def _begin_of(chunk: Memory, longest: int) -> int:
+    """Where a chunk says that it begins: an import brings any metadata."""
+    begin = (chunk.meta or {}).get("start")
+    return min(max(begin, 0), longest) if isinstance(begin, int) else 0
