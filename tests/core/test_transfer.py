@@ -50,8 +50,8 @@ def test_export_into_an_empty_tenant_and_out_again_is_the_same(
     full = honest_memory(ada.tenant)
     core.store.write(ada.tenant, lambda tx: (writing.insert(tx, full), tx.events.append([make_event(full)])))
     remember(ada, "text with \u2028 and \x85 and 🧠", meta={"a": [None]}, name="named")
-    edited = remember(bob, "before", kind=Kind.CHAT_MESSAGE)
-    core.memories.edit(bob, edited.id, {"importance": 3})
+    edited = remember(bob, "before")
+    core.memories.edit(bob, edited.id, {"content": "after"})
     core.memories.forget(bob, edited.id)
     remember(admin, "shared")
     lines = export(core, admin)
@@ -170,8 +170,7 @@ def test_export_taken_during_an_upload_leaves_no_document_without_chunks(
     torn = [*older[:-1], export(core, ada)[-1]]
     empty = replace(ada, tenant=core.identity.create_tenant(new_tenant())[0].id)
     import_all(core, empty, torn)
-    assert core.ingestion.get_document(empty, "cv").content == "found work"
-    assert export(core, empty) == torn
+    assert export(core, empty) == torn[:-1]
     # Where the older version is whole, it stays so until the other one comes with its chunks.
     there = replace(ada, tenant=elsewhere.tenant)
     import_all(core, there, older)

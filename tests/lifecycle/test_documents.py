@@ -117,6 +117,41 @@ def test_ledger_takes_the_same_out_of_a_document_elsewhere(
     assert core.ingestion.get_document(there, paper.id) == left
 
 
+def test_import_brings_no_text_of_chunks_that_were_purged_here(
+    core: Core, ada: Principal, clock: FrozenClock,
+    paper: Document, sweep: Callable[[], Sweep], enforce: Callable[..., None],
+) -> None:  # fmt: skip
+    enforce()
+    exported = list(core.transfer.export(ada))
+    purge(core, ada, [one for one in chunks_of(core, ada, paper) if "alpha" in one.content], clock, sweep)
+    left = core.ingestion.get_document(ada, paper.id)
+    core.ingestion.forget_document(ada, paper.id)
+    list(core.transfer.import_(ada, exported))
+    assert core.ingestion.get_document(ada, paper.id) == left
+    # The same elsewhere, once it is known there; a long export comes in parts.
+    clock.advance(timedelta(days=2))
+    core.erasure.resume()
+    there = replace(ada, tenant=core.identity.create_tenant(new_tenant())[0].id)
+    core.erasure.apply([line.replace(ada.tenant, there.tenant) for line in ledger_lines(core.store, ada.tenant)])
+    for part in (exported[:-1], [exported[0], exported[-1]]):
+        list(core.transfer.import_(there, part))
+    assert core.ingestion.get_document(there, paper.id) == left
+
+
+def test_import_brings_no_document_all_of_whose_chunks_were_purged_here(
+    core: Core, ada: Principal, clock: FrozenClock,
+    paper: Document, sweep: Callable[[], Sweep], enforce: Callable[..., None],
+) -> None:  # fmt: skip
+    enforce()
+    exported = list(core.transfer.export(ada))
+    core.ingestion.forget_document(ada, paper.id)
+    purge(core, ada, [], clock, sweep)
+    *_, report = core.transfer.import_(ada, exported)
+    assert (report.imported, report.erased) == (0, paper.chunks)
+    with pytest.raises(NotFound):
+        core.ingestion.get_document(ada, paper.id)
+
+
 def test_document_that_lost_a_secret_on_its_way_here_is_cut_where_its_chunks_are_now(
     core: Core, ada: Principal, clock: FrozenClock, sweep: Callable[[], Sweep], enforce: Callable[..., None]
 ) -> None:

@@ -12,7 +12,7 @@ from memorist.ingestion.values import Document
 from memorist.memories.values import Kind, Memory
 from memorist.platform.erased_names import DOCUMENT, document_entry
 from memorist.platform.values import Owner
-from memorist.ports import Writer
+from memorist.ports import Reader, Writer
 
 _MOST = 2**31 - 1
 # So many characters around the place that a chunk names it is looked for.
@@ -38,13 +38,19 @@ def cut_documents(tx: Writer, receipt: Receipt, removed: Iterable[Memory], now: 
         document = tx.documents.lock(owner, document_id)
         if document is None or not any(map(document.holds, by_document[owner, document_id])):
             continue
-        ids = tx.surroundings.list_chunk_ids(owner, document_id, _MOST)
-        left = [chunk for page in in_pages(ids) for chunk in tx.memories.get_many(page)]
-        left = list(filter(document.holds, left))
-        if left:
-            tx.documents.put(replace(document, content=_only_of(document.content, left), chunks=len(left)))
-        else:
+        left = as_held(tx, document)
+        if left is None:
             erase_document(tx, receipt, document, now)
+        else:
+            tx.documents.put(left)
+
+
+def as_held(tx: Reader, document: Document) -> Document | None:
+    """What a document is where only the chunks that are here count, whatever their state; None where there is none."""
+    ids = tx.surroundings.list_chunk_ids(document.owner, document.id, _MOST)
+    chunks = [chunk for page in in_pages(ids) for chunk in tx.memories.get_many(page)]
+    held = list(filter(document.holds, chunks))
+    return replace(document, content=_only_of(document.content, held), chunks=len(held)) if held else None
 
 
 def _only_of(text: str, chunks: Sequence[Memory]) -> str:

@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from memorist.erasure.documents import as_held
 from memorist.errors import Forbidden, InvalidField, InvalidId, InvalidJson
 from memorist.ids import parse_id
 from memorist.ingestion.records import document_from_record, document_to_record
@@ -302,7 +303,8 @@ class Transfer:
     def _put_document(self, tx: Writer, principal: Principal, document: Document, brought: Collection[str]) -> None:
         """Write a document unless it is here as new or newer; of an older one the chunks go, as when it is uploaded.
 
-        Chunks that the import brought stay as the export has them: an older one may have been restored.
+        Chunks that the import brought stay as the export has them: an older one may have been restored. Of those that
+        were erased here and did not come, the text does not come either, and without any chunk no document does.
         """
         here = tx.documents.get(document.owner, document.id)
         if here is not None:
@@ -313,7 +315,9 @@ class Transfer:
                 return
             old = [one for one in chunks if not document.holds(one) and one.id not in brought]
             self._rows.retire(tx, principal, old, "replaced")
-        tx.documents.put(document)
+        held = as_held(tx, document)
+        if held is not None:
+            tx.documents.put(held if held.chunks < document.chunks else document)
 
 
 def _is_shared(line: ExportLine) -> bool:
