@@ -451,10 +451,24 @@ def test_reset_text_can_be_remembered_anew(core: Core, ada: Principal, remember:
 
 
 def test_import_shares_nothing_for_those_who_may_not(core: Core, ada: Principal, remember: Remember) -> None:
-    remember(replace(ada, role=Role.ADMIN), "for all profiles", name="rule")
+    admin = replace(ada, role=Role.ADMIN)
+    remember(admin, "for all profiles", name="rule")
+    remember(admin, "also for all", name="own")
     remember(ada, "for one of them", name="own")
     lines = list(core.transfer.export(ada))
     core.erasure.reset(ada)
-    *_, report = core.transfer.import_(ada, lines)
-    assert (report.imported, report.shared) == (1, 1)
-    assert [memory.name for memory in core.memories.list(ada).items] == ["own"]
+    *_, told = core.transfer.preview(ada, lines)
+    assert told == import_all(core, ada, lines) == ImportReport(imported=2, conflicting=1)
+    found = {(memory.name, memory.content) for memory in core.memories.list(ada).items}
+    assert found == {("rule", "for all profiles"), ("own", "for one of them")}
+    assert {memory.owner for memory in core.memories.list(ada).items} == {Owner("ada", "default")}
+    assert import_all(core, ada, lines) == ImportReport(already_there=2, conflicting=1)
+
+
+def test_agent_imports_what_all_profiles_share_for_its_own(core: Core, ada: Principal, remember: Remember) -> None:
+    remember(replace(ada, role=Role.ADMIN), "for all profiles", name="rule")
+    coder = replace(ada, agent="coder")
+    lines = list(core.transfer.export(coder))
+    core.erasure.reset(ada)
+    assert import_all(core, coder, lines) == ImportReport(imported=1)
+    assert core.memories.get_named(coder, "rule").owner == Owner("ada", "coder")

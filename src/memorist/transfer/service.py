@@ -125,9 +125,9 @@ class Transfer:
 
         A memory whose id exists is left alone, so that an import can be repeated. One whose name or text belongs to
         another active memory, or whose document is here in a later version, is counted as conflicting, one that the
-        whole tenant or all profiles of a user share, where the caller may not write those, as shared, and one that was
-        erased here, and so is not written again, as erased. The policy is set where an admin imports into a tenant
-        without one and without memories.
+        whole tenant shares, where the caller may not write those, as shared, and one that was erased here, and so is
+        not written again, as erased. What all profiles of a user share by its name is written for the caller's profile
+        where it may not share. The policy is set where an admin imports into a tenant without one and without memories.
         Raises InvalidField or Forbidden with the line's number; batches before it are stored.
         """
         chunks: set[str] = set()
@@ -136,7 +136,8 @@ class Transfer:
     def preview(self, principal: Principal, lines: Iterable[str]) -> Iterator[ImportReport]:
         """What `import_` would report, where nothing is written. Raises as it does."""
         seen: set[str] = set()
-        yield from self._go_through(principal, lines, partial(self._compare, seen))
+        taken: set[tuple[Owner, str]] = set()
+        yield from self._go_through(principal, lines, partial(self._compare, seen, taken))
 
     def _go_through(
         self,
@@ -147,11 +148,7 @@ class Transfer:
         access.require(principal, access.Action.WRITE)
         report = ImportReport()
         batch: list[ExportLine] = []
-        may_share = access.allows(principal, access.Action.SHARE)
-        for line in self._parse(principal, lines):
-            if not may_share and _is_shared(line):
-                report.shared += 1
-                continue
+        for line in self._writable(principal, lines, report):
             batch.append(line)
             if len(batch) == _BATCH:
                 take(principal, batch, report)
@@ -159,6 +156,21 @@ class Transfer:
                 batch = []
         take(principal, batch, report)
         yield report
+
+    def _writable(self, principal: Principal, lines: Iterable[str], report: ImportReport) -> Iterator[ExportLine]:
+        """The lines as the caller may write them."""
+        may_share = access.allows(principal, access.Action.SHARE)
+        common: list[ExportLine] = []
+        for line in self._parse(principal, lines):
+            if may_share or not _is_shared(line):
+                yield line
+            elif line.owner == Owner():
+                report.shared += 1
+            else:
+                own = replace(line.memory, owner=access.usual_profile(principal))
+                common.append(line._replace(memory=own))
+        # Last, so that what the profile has under the same name comes before what all of them were shown.
+        yield from common
 
     def _parse(self, principal: Principal, lines: Iterable[str]) -> Iterator[ExportLine]:
         number = 0
@@ -227,7 +239,15 @@ class Transfer:
         validation.text("content", content, longest=validation.MAX_DOCUMENT)
         return replace(document, title=title, content=content)
 
-    def _compare(self, seen: set[str], principal: Principal, batch: Sequence[ExportLine], report: ImportReport) -> None:
+    def _compare(
+        self,
+        seen: set[str],
+        taken: set[tuple[Owner, str]],
+        principal: Principal,
+        batch: Sequence[ExportLine],
+        report: ImportReport,
+    ) -> None:
+        """`seen` are the ids of the lines before, and `taken` the names and texts that would be here by now."""
         memories: list[Memory] = [line.memory for line in batch if line.memory is not None]
         documents: list[Document] = [line.document for line in batch if line.document is not None]
 
@@ -240,10 +260,12 @@ class Transfer:
                     report.erased += 1
                 elif one.id in there or one.id in seen:
                     report.already_there += 1
-                elif _is_outdated(tx, one) or _is_taken(tx, one):
+                elif _is_outdated(tx, one) or _is_taken(tx, taken, one):
                     report.conflicting += 1
                 else:
                     report.imported += 1
+                    if one.status is Status.ACTIVE:
+                        taken.add((one.owner, clash_key(one)))
                 seen.add(one.id)
             report.erased += sum(gone.has_document(one) for one in documents)
             report.policy_set += adopted is not None
@@ -326,9 +348,12 @@ def _is_shared(line: ExportLine) -> bool:
     return line.owner is not None and access.is_shared(line.owner, name)
 
 
-def _is_taken(tx: Reader, memory: Memory) -> bool:
-    """Whether its name or text belongs to another active memory."""
-    return memory.status is Status.ACTIVE and bool(clash_key(memory)) and existing_like(tx, memory) is not None
+def _is_taken(tx: Reader, taken: Collection[tuple[Owner, str]], memory: Memory) -> bool:
+    """Whether its name or text belongs to another active memory, or is among those taken."""
+    key = clash_key(memory)
+    if memory.status is not Status.ACTIVE or not key:
+        return False
+    return (memory.owner, key) in taken or existing_like(tx, memory) is not None
 
 
 def _is_outdated(tx: Reader, memory: Memory) -> bool:
