@@ -74,6 +74,8 @@ HALF = r'{"jsonrpc": "2.0", "id": 31, "method": "tools/call", "params": {"name":
         ('{"id": "a", "method": "ping"}', -32600, "a"),
         ('{"jsonrpc": "2.0", "id": 5, "method": "ping", "params": [1]}', -32600, 5),
         ('{"jsonrpc": "2.0", "id": 5}', -32600, 5),
+        ('{"jsonrpc": "2.0", "id": 5, "method": "ping", "error": {"code": 1, "message": "x"}}', -32600, 5),
+        ('{"jsonrpc": "2.0", "id": 5, "method": "ping", "result": {}}', -32600, 5),
         ('{"jsonrpc": "2.0", "id": null, "method": "ping"}', -32600, None),
         ('{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}', -32600, None),
         ('{"jsonrpc": "2.0", "id": true, "method": "ping"}', -32600, None),

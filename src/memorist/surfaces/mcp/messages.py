@@ -41,7 +41,9 @@ def parse(body: bytes) -> dict[str, Any]:
         return message
     if "id" in message and not _is_id(message["id"]):
         raise RefusedMessage(INVALID_REQUEST, _NO_ID)
-    is_whole = message.get("jsonrpc") == "2.0" and isinstance(message.get("method"), str)
+    # The library takes what has an error as well for an answer, and answers it nothing.
+    is_one_thing = "result" not in message and "error" not in message
+    is_whole = is_one_thing and message.get("jsonrpc") == "2.0" and isinstance(message.get("method"), str)
     if not is_whole or not isinstance(message.get("params"), dict | None):
         raise RefusedMessage(INVALID_REQUEST, _NO_MESSAGE, message.get("id"))
     return message
