@@ -531,3 +531,12 @@ def test_nobody_writes_for_another_user(core: Core, ada: Principal, bob: Princip
 def test_service_that_acts_for_nobody_writes_nothing(tenant: str, remember: Remember) -> None:
     with pytest.raises(Forbidden, match="acts for nobody"):
         remember(Principal(tenant, Role.SERVICE))
+
+
+def test_name_is_read_first_where_the_caller_would_write(core: Core, ada: Principal) -> None:
+    admin = replace(ada, role=Role.ADMIN)
+    core.memories.remember(admin, [Draft("for all profiles", name="style")])
+    assert core.memories.get_named(ada, "style").content == "for all profiles"
+    core.memories.remember(ada, [Draft("my own", name="style")])
+    assert core.memories.get_named(ada, "style").content == "my own"
+    assert core.memories.get_named(admin, "style").content == "for all profiles"

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from memorist.importers import PARSERS, Source
 from memorist.importers.items import SkippedItem, Taken
 from memorist.importers.storing import Report, check, preview, store
 from memorist.memories.values import Draft, Kind
-from memorist.platform.values import Principal
+from memorist.platform.values import Principal, Role
 from tests.facts.conftest import OpenCore, open_with  # noqa: F401
 from tests.facts.judges import local_judge
 from tests.importers import exports
@@ -108,6 +109,18 @@ def test_name_that_another_text_has_is_told_and_left(core: Core, ada: Principal,
     assert report.imported == 3
     assert [one.where for one in report.skipped if "no_mocks" in one.reason] == ["feedback_no_mocks.md"]
     assert core.memories.get_named(ada, "no_mocks").content == "Mine."
+
+
+def test_name_that_all_profiles_share_is_no_obstacle(core: Core, ada: Principal) -> None:
+    shared = [Draft("For all.", name="style", category="user"), Draft("The same.", name="tone", category="user")]
+    core.memories.remember(replace(ada, role=Role.ADMIN), shared)
+    drafts = [Draft("Mine.", name="style", category="user"), Draft("The same.", name="tone", category="user")]
+    found = [Taken(draft, f"row {number}") for number, draft in enumerate(drafts)]
+    expected = previewed(core, ada, found)
+    assert (expected.imported, expected.already_there, expected.skipped) == (1, 1, [])
+    assert imported(core, ada, found) == expected
+    assert core.memories.get_named(ada, "style").content == "Mine."
+    assert imported(core, ada, found).already_there == 2
 
 
 def test_what_an_earlier_version_named_otherwise_is_there_already(core: Core, ada: Principal, tmp_path: Path) -> None:

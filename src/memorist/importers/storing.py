@@ -9,6 +9,7 @@ from memorist.importers.items import Found, SkippedItem, Taken
 from memorist.memories.fields import check_draft
 from memorist.memories.service import Memories
 from memorist.memories.values import Draft, Kind, Memory, Remembered
+from memorist.platform import access
 from memorist.platform.values import Principal
 from memorist.secrets import redact
 
@@ -171,7 +172,7 @@ class _Known:
         if former.draft.name is None:
             is_there = not self._memories.preview(self._principal, [former.draft])[0].was_new
         else:
-            text = self._stored(former.draft.name)
+            text = self._stored(former.draft, former.draft.name)
             is_there = text is not None and _says(text, former.draft)
         return is_there or self._gone(former)
 
@@ -208,7 +209,7 @@ class _Known:
         assert draft.name is not None
         text = self._names.get(draft.name)
         if text is None:
-            text = self._stored(draft.name)
+            text = self._stored(draft, draft.name)
         if text is None:
             self._names[draft.name] = draft.content
             return False
@@ -216,11 +217,14 @@ class _Known:
             return True
         return SkippedItem(where, f"A memory named {draft.name} with another text is here already.")
 
-    def _stored(self, name: str) -> str | None:
+    def _stored(self, draft: Draft, name: str) -> str | None:
+        """The text that has the name where the draft would be written, or one that says the same and is shared."""
         try:
-            return self._memories.find_named(self._principal, name).content
+            found = self._memories.find_named(self._principal, name)
         except NotFound:
             return None
+        owner = access.writable_owner(self._principal, draft.owner, named=True)
+        return found.content if found.owner == owner or _says(found.content, draft) else None
 
     def _read(self, session: str) -> None:
         """The messages of one conversation stand together in an export, so that one at a time is enough to know."""

@@ -162,8 +162,11 @@ class Reading:
         """The current memory of that name that is nearest to the caller. Raises NotFound."""
         user, agent = principal.user, principal.agent
         now = self._clock.now()
-        usual = access.usual_profile(principal)
-        for owner in dict.fromkeys((Owner(user, agent), usual, Owner(user), Owner(None, agent), Owner())):
+        # Where the caller would write comes first.
+        near = [Owner(user, agent), access.usual_profile(principal)]
+        if not access.allows(principal, access.Action.SHARE):
+            near.reverse()
+        for owner in dict.fromkeys((*near, Owner(user), Owner(None, agent), Owner())):
             if access.can_see(principal, owner):
                 found = tx.memories.find_named(owner.user, owner.agent, name)
                 if found is not None and found.is_current(now):
