@@ -93,7 +93,7 @@ PUBLIC = {
     },
     "ingestion": {"records"},
     "recall": {"reading"},
-    "erasure": {"ledger", "naming"},
+    "erasure": {"documents", "ledger", "naming"},
     "context": {"chunks", "companion", "section"},
 }
 EVERY_PUBLIC = {"port", "service", "values"}
