@@ -116,8 +116,7 @@ class World:
         self.core.memories.edit(principal, memory_id, {"importance": self.edits})
 
     def archive(self, row: Row, _: int) -> None:
-        refusal = NotFound if row.is_expired(self.now) else IllegalTransition
-        if self._attempt(row, row.is_recalled(self.now), refusal, self.core.retention.archive):
+        if self._attempt(row, row.is_recalled(self.now), IllegalTransition, self.core.retention.archive):
             row.archive(self.rules, self.now)
 
     def delete(self, row: Row, _: int) -> None:

@@ -205,7 +205,7 @@ def test_words_are_found_where_the_database_cannot_compare_them(encrypted: Setti
     # A name is still unique, and an equal text the same memory.
     named = Draft("x", name="a-name")
     first = core.memories.remember(user, [named])[0].memory
-    assert core.store.read(user.tenant, lambda tx: tx.memories.find_named("ada", None, "a-name")).id == first.id
+    assert core.store.read(user.tenant, lambda tx: tx.memories.find_named("ada", "default", "a-name")).id == first.id
     assert not core.memories.remember(user, [Draft("nothing of it", category="decision")])[0].was_new
 
 
@@ -256,7 +256,7 @@ def test_what_is_there_is_encrypted_and_goes_on_where_it_was_stopped(
     # Half of it is encrypted, and nobody notices.
     assert core.memories.get(user, odd.id).content == odd.content
     assert _without_digests(all_that_reads(core, user)) == _without_digests(before)
-    assert core.store.read(user.tenant, lambda tx: tx.memories.find_named("ada", None, "a-name")).id == named.id
+    assert core.store.read(user.tenant, lambda tx: tx.memories.find_named("ada", "default", "a-name")).id == named.id
 
     assert work.enable(user.tenant, lambda *_: None)
     assert encryption_of(core.store, user.tenant).is_complete

@@ -451,7 +451,7 @@ class IndexConformance(ClaimConformance):
     def test_what_is_embedded_with_a_message_stays_when_its_text_does(self, store: Store, tenant: str) -> None:
         first, second = (_turn(store, tenant) for _ in range(2))
         save_vectors(store, tenant, make_embedded(first), make_embedded(second))
-        first = change(store, first, importance=7, category="goal", status=Status.ARCHIVED)
+        first = change(store, first, importance=7, category="goal")
         change(store, first, status=Status.SOFT_DELETED)
         assert {row.vectors for row in index_rows(store, tenant, "ada")} == {b"vectors"}
         assert store.read(tenant, lambda tx: tx.index.has_waiting()) is False
