@@ -79,7 +79,8 @@ class Model:
 
     def shows(self, caller: Principal, row: Row) -> bool:
         """Whether a list has it: what is deleted for those who may bring it back, and of no agent that is not named."""
-        other_profile = caller.user is not None and caller.agent is None and row.owner.agent is not None
+        # Who names no agent acts in the profile `default`.
+        other_profile = caller.user is not None and caller.agent is None and row.owner.agent not in (None, "default")
         restores = caller.role is not Role.READER and (row.owner != Owner() or caller.role is Role.ADMIN)
         return self.sees(caller, row) and not other_profile and (row.alive or restores)
 

@@ -164,7 +164,7 @@ class Transfer:
         for line in self._parse(principal, lines):
             if may_share or not _is_shared(line):
                 yield line
-            elif line.owner == Owner():
+            elif line.memory is None or line.owner != Owner(principal.user) or principal.user is None:
                 report.shared += 1
             else:
                 own = replace(line.memory, owner=access.usual_profile(principal))
