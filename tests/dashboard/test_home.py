@@ -51,7 +51,7 @@ def test_what_cannot_be_remembered_says_why(ada: Person) -> None:
     page = ada.goto()
     page.get_by_label("A fact that should not be forgotten").fill(" \n ")
     page.get_by_role("button", name="Remember").click()
-    expect(page.get_by_role("alert")).to_contain_text("content")
+    expect(page.get_by_role("alert")).to_contain_text("The text must not be empty.")
     expect(page.get_by_label("A fact that should not be forgotten")).to_have_attribute("aria-invalid", "true")
 
 

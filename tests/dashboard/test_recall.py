@@ -263,7 +263,7 @@ def test_why_not_of_a_retired_fact_says_how_to_see_it(ada: Person) -> None:
     page = ada.goto("/recall?q=where+does+the+user+live")
     page.get_by_text("Or pick one").click()
     page.get_by_role("link", name="The user lives in Berlin.").click()
-    expect(page.locator(".verdict .reason")).to_contain_text("ask with “True at” or “Known at”")
+    expect(page.locator(".verdict .reason")).to_contain_text("“True at” and “Known at” ask for what was superseded")
     assert "archived" in page.locator(".verdict").inner_text()
 
 
