@@ -59,7 +59,7 @@ def test_document_goes_with_its_last_chunk_and_can_be_uploaded_again(
     assert (again.was_new, again.changed) == (True, True)
     assert len(chunks_of(core, ada, again.document)) == paper.chunks
     clock.advance(timedelta(days=2))
-    (done,) = core.erasure.resume()
+    (done,) = core.erasure.resume(ada.tenant)
     assert done.verification is not None
     assert done.verification.ok
     # An import knows it from what was erased.

@@ -45,7 +45,6 @@ _ONE_OF_MANY = re.compile(
     r"\b(?:times?|once|twice|hours|days|weeks|months|(?:best|worst)(?: \w{1,20}){0,2}) \Z", re.IGNORECASE
 )
 _SENTENCE_END = re.compile(r"[.!?;](?=\s|$)")
-_OPENS = re.compile(r"(?:.*:)?\s*(?:and|but|so)?,?\s*\Z", re.IGNORECASE)
 # As far as a verb may be from what it belongs to, before and after; a whole message may have no end of a sentence.
 _BEFORE = 100
 _AFTER = 25
@@ -61,7 +60,7 @@ def tells_how_long(text: str, start: int, end: int) -> bool:
     sentence = near[max((found.end() for found in _SENTENCE_END.finditer(near)), default=0) :]
     if _ONE_OF_MANY.search(sentence) is not None:
         return True
-    if _OPENS.match(sentence):
+    if sentence.rpartition(":")[2].strip(" \t\n,").lower() in ("", "and", "but", "so"):
         verb = _VERB.search(_SENTENCE_END.split(text[end : end + _BEFORE], maxsplit=1)[0])
         return verb is not None and verb["within"] is not None and verb.start() < _AFTER
     told = [found for found in _VERB.finditer(sentence) if found["coming"] or found["within"]]
