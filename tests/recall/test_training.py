@@ -41,18 +41,19 @@ def test_a_conversation_is_ranked_as_recall_ranks_it(open_with: OpenCore, ada: P
         ]
         core.ingestion.add_messages(ada, session, spoken)
     list(core.indexer.finish(ada.tenant))
-    judged = judge(conversation, embedder, reranker, FUSION)
+    fusion = FUSION.elsewhere()  # The reranker of tests is not the local one.
+    judged = judge(conversation, embedder, reranker, fusion)
     ranker = Ranker(conversation, judged.window_counts)
     number_of = {message.text: number for number, message in enumerate(messages)}
     for number, question in enumerate(questions):
-        first = ranker.first(question.text, judged.dense[number], FUSION)
+        first = ranker.first(question.text, judged.dense[number], fusion)
         recalled = ask(core, ada, question.text, top_k=20, min_score=0.0, explain=True)
         found = [number_of[hit.memory.content] for hit in recalled.hits]
         explained = [hit.explanation["first_stage"]["score"] for hit in recalled.hits if hit.explanation]
         # A byte a dimension moves a cosine a little.
         assert explained == pytest.approx(first[found].tolist(), abs=0.02)
         assert len(set(found) & set(judged.pools[number].tolist())) >= 18
-        order = ranker.reranked(first, judged.pools[number], judged.reranker[number], FUSION)
+        order = ranker.reranked(first, judged.pools[number], judged.reranker[number], fusion)
         ranks = {place: rank for rank, place in enumerate(order.tolist())}
         assert np.abs([ranks[place] - rank for rank, place in enumerate(found)]).mean() < 1
     assert len(cut_into_units([conversation])) == len(messages)
