@@ -99,6 +99,17 @@ def test_purge_of_an_older_version_leaves_the_document(
     assert core.ingestion.get_document(ada, paper.id) == newer.document
 
 
+def in_another_tenant(core: Core, ada: Principal) -> Principal:
+    return replace(ada, tenant=core.identity.create_tenant(new_tenant())[0].id)
+
+
+def tell_what_was_erased(core: Core, ada: Principal, there: Principal, clock: FrozenClock) -> None:
+    """Finish what is due of ada's, and apply the ledger in the other tenant."""
+    clock.advance(timedelta(days=2))
+    core.erasure.resume(ada.tenant)
+    core.erasure.apply([line.replace(ada.tenant, there.tenant) for line in ledger_lines(core.store, ada.tenant)])
+
+
 def test_ledger_takes_the_same_out_of_a_document_elsewhere(
     core: Core, ada: Principal, clock: FrozenClock,
     paper: Document, sweep: Callable[[], Sweep], enforce: Callable[..., None],
@@ -106,14 +117,11 @@ def test_ledger_takes_the_same_out_of_a_document_elsewhere(
     enforce()
     exported = list(core.transfer.export(ada))
     purge(core, ada, [one for one in chunks_of(core, ada, paper) if "alpha" in one.content], clock, sweep)
-    clock.advance(timedelta(days=2))
-    core.erasure.resume()
     left = core.ingestion.get_document(ada, paper.id)
-    there = replace(ada, tenant=core.identity.create_tenant(new_tenant())[0].id)
+    there = in_another_tenant(core, ada)
     list(core.transfer.import_(there, exported))
     assert core.ingestion.get_document(there, paper.id) == paper
-    lines = [line.replace(ada.tenant, there.tenant) for line in ledger_lines(core.store, ada.tenant)]
-    core.erasure.apply(lines)
+    tell_what_was_erased(core, ada, there, clock)
     assert core.ingestion.get_document(there, paper.id) == left
 
 
@@ -129,10 +137,8 @@ def test_import_brings_no_text_of_chunks_that_were_purged_here(
     list(core.transfer.import_(ada, exported))
     assert core.ingestion.get_document(ada, paper.id) == left
     # The same elsewhere, once it is known there; a long export comes in parts.
-    clock.advance(timedelta(days=2))
-    core.erasure.resume()
-    there = replace(ada, tenant=core.identity.create_tenant(new_tenant())[0].id)
-    core.erasure.apply([line.replace(ada.tenant, there.tenant) for line in ledger_lines(core.store, ada.tenant)])
+    there = in_another_tenant(core, ada)
+    tell_what_was_erased(core, ada, there, clock)
     for part in (exported[:-1], [exported[0], exported[-1]]):
         list(core.transfer.import_(there, part))
     assert core.ingestion.get_document(there, paper.id) == left
@@ -157,7 +163,7 @@ def test_document_that_lost_a_secret_on_its_way_here_is_cut_where_its_chunks_are
 ) -> None:
     """The redacted text is shorter, while the chunks still name places of the longer one."""
     enforce()
-    there = replace(ada, tenant=core.identity.create_tenant(new_tenant())[0].id)
+    there = in_another_tenant(core, ada)
     sections = [
         f"# Part {name}\n\n" + " ".join(f"In month {month} the {name} earns 4711." for month in range(600))
         for name in ("alpha", "beta", "gamma")

@@ -120,10 +120,13 @@ class World:
             row.archive(self.rules, self.now)
 
     def delete(self, row: Row, _: int) -> None:
-        allowed = row.status in (ACTIVE, ARCHIVED)
-        if row.is_expired(self.now) and not row.anonymized:
-            return  # It goes the way of the policy first, which is the sweeper's to test.
+        is_over = row.is_expired(self.now)
+        # What its TTL puts into the archive is deleted from there, whether or not a sweep has come by.
+        is_archived = row.status == ACTIVE and row.ages and self.rules.archive
+        allowed = row.status in (ACTIVE, ARCHIVED) and (is_archived or not is_over)
         if self._attempt(row, allowed and not row.anonymized, NotFound, self.core.retention.delete):
+            if is_over:
+                row.expire(self.rules, self.now)
             row.delete(self.rules, self.now)
 
     def restore(self, row: Row, number: int) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from memorist.learning.earlier import utterance_of
 from memorist.learning.extractors.corrections import is_last_said, takes_back
 from memorist.memories.values import Kind, Memory
 from memorist.ports import Reader
@@ -23,7 +24,7 @@ def taken_back(tx: Reader, sources: Sequence[Memory], session: str) -> set[str]:
         return set()
     around = tx.surroundings.said_around(said[0], session, _NEAR, 0)[0]
     before = next((one for one in reversed(around) if not _is_reply(one)), None)
-    if before is None or not _is_of_user(before) or _speaker(before) != _speaker(said[0]):
+    if before is None or not _is_of_user(before) or utterance_of(before).who != utterance_of(said[0]).who:
         return set()
     return {
         fact.id
@@ -38,10 +39,6 @@ def _is_of_user(row: Memory) -> bool:
 
 def _is_reply(row: Memory) -> bool:
     return row.kind is not Kind.CHAT_MESSAGE or (row.meta or {}).get("role") in ("assistant", "tool")
-
-
-def _speaker(row: Memory) -> str | None:
-    return (row.meta or {}).get("speaker")
 
 
 def _learned_from(tx: Reader, message_id: str) -> list[str]:
