@@ -369,6 +369,21 @@ def test_reranker_reads_the_turns_around(open_with: OpenCore) -> None:
     )
 
 
+def test_turns_around_are_read_however_far_the_reranker_reads(open_with: OpenCore) -> None:
+    reranker = WordReranker()
+    core = open_with(WordEmbedder(), reranker)
+    ada = Principal(make_tenant(core), Role.USER, "ada")
+    for number in range(15):
+        say(core, ada, f"Did parcel {number} arrive?", ("assistant", f"On the {number + 1}. of May!"), session=f"s{number}")
+    list(core.indexer.finish(ada.tenant))
+    ask(core, ada, "parcel")
+    read = [one for one in reranker.read[0] if "user: Did" in one]
+    assert len(read) >= 15
+    for one in read:
+        number = int(one.split("parcel ")[1].split()[0])
+        assert f"assistant: On the {number + 1}. of May!" in one
+
+
 def test_reranker_decides_and_can_be_left_out(open_with: OpenCore) -> None:
     reranker = WordReranker()
     core = open_with(WordEmbedder(), reranker)

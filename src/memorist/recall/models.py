@@ -102,8 +102,12 @@ class Models:
 
 def _are_mostly_english(query: str, passages: Sequence[str]) -> bool:
     """Whether the local reranker can read them: of other languages it knows nothing, and would say it all the same."""
-    first = passages[:_LOOKED_AT]
-    return is_english(query) and 2 * sum(map(is_english, first)) >= len(first)
+    if not is_english(query):
+        return False
+    count = min(_LOOKED_AT, len(passages))
+    # A half decides, and most are English: then no more have to be written out than are read.
+    found = sum(map(is_english, passages[: (count + 1) // 2]))
+    return 2 * found >= count or 2 * (found + sum(map(is_english, passages[(count + 1) // 2 : count]))) >= count
 
 
 def _load_if_possible(*models: Embedder | Reranker | None) -> None:

@@ -1,15 +1,19 @@
 """The first candidates as they are in the database now, and as the reranker reads them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import overload
 
 from memorist.memories.searchable import Standing, as_turn, is_turn, searchable, standing
 from memorist.memories.values import Memory
 from memorist.models import passages
+from memorist.recall.candidates import Candidates
 from memorist.recall.question import Asked
 from memorist.recall.ranking import Places
 from memorist.recall.scored import Scored
+
+_AROUND = 6
+"""Candidates whose turns before and after are read with them: the reranker seldom reads more."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -18,8 +22,11 @@ class Pool:
 
     scored: Scored
     places: Places
-    memories: Mapping[str, Memory]
+    memories: dict[str, Memory]
     """By id; also the turns around those that are reranked."""
+
+    read: Callable[[Sequence[str]], Iterable[Memory]]
+    """How others are read, by their ids."""
 
     def is_outdated(self) -> bool:
         """Whether a shelf has a row that it will not hear of again: erased or given away, here or elsewhere."""
@@ -42,7 +49,13 @@ class Pool:
 
     def passages(self, places: Sequence[int]) -> "Passages":
         """Candidates as the reranker reads them: their best window, who said it and when, and the turns around it."""
-        return Passages(self._passage, places)
+        return Passages(self._written, places)
+
+    def _written(self, places: Sequence[int]) -> list[str]:
+        around = [one for one in _turns_around(self.scored.candidates, places) if one not in self.memories]
+        if around:
+            self.memories.update({memory.id: memory for memory in self.read(around)})
+        return [self._passage(place) for place in places]
 
     def _passage(self, place: int) -> str:
         memory = self.memory_at(place)
@@ -68,10 +81,10 @@ class Pool:
 class Passages(Sequence[str]):
     """Each is written when it is first looked at: most questions are answered after a few of them."""
 
-    def __init__(self, write: Callable[[int], str], places: Sequence[int]) -> None:
+    def __init__(self, write: Callable[[Sequence[int]], Sequence[str]], places: Sequence[int]) -> None:
         self._write = write
         self._places = places
-        self._written: dict[int, str] = {}
+        self._known: dict[int, str] = {}
 
     def __len__(self) -> int:
         return len(self._places)
@@ -82,22 +95,25 @@ class Passages(Sequence[str]):
     def __getitem__(self, at: slice) -> list[str]: ...
     def __getitem__(self, at: int | slice) -> str | list[str]:
         chosen = self._places[at]
-        return self._at(chosen) if isinstance(chosen, int) else [self._at(place) for place in chosen]
+        return self._at([chosen])[0] if isinstance(chosen, int) else self._at(chosen)
 
-    def _at(self, place: int) -> str:
-        if place not in self._written:
-            self._written[place] = self._write(place)
-        return self._written[place]
+    def _at(self, places: Sequence[int]) -> list[str]:
+        if unknown := [place for place in places if place not in self._known]:
+            self._known.update(zip(unknown, self._write(unknown), strict=True))
+        return [self._known[place] for place in places]
 
 
-def ids_to_read(scored: Scored, places: Places, *, reranked: int) -> list[str]:
-    """The candidates, and the turns around so many of them as are reranked."""
-    candidates = scored.candidates
-    wanted = dict.fromkeys(candidates.ids[place] for place in places.tolist())
-    for place in places[:reranked].tolist():
-        turns = candidates.turns_around(place)
-        wanted.update(dict.fromkeys(candidates.ids[turn] for turn in turns if turn >= 0))
+def ids_to_read(scored: Scored, places: Places, *, reranked: bool) -> list[str]:
+    """The candidates, and the turns around the first of them where they are reranked."""
+    wanted = dict.fromkeys(scored.candidates.ids[place] for place in places.tolist())
+    if reranked:
+        wanted.update(dict.fromkeys(_turns_around(scored.candidates, places[:_AROUND].tolist())))
     return list(wanted)
+
+
+def _turns_around(candidates: Candidates, places: Sequence[int]) -> list[str]:
+    around = [turn for place in places for turn in candidates.turns_around(place) if turn >= 0]
+    return [candidates.ids[turn] for turn in around]
 
 
 def _is_wanted(memory: Memory, asked: Asked) -> bool:

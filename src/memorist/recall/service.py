@@ -5,7 +5,7 @@ and added; the first of that order are read again by the reranker. Each stage is
 `Candidates -> Scored -> Ranked -> Answer`. See docs/explanation/recall.md.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from copy import copy
@@ -201,8 +201,7 @@ class Recall:
         ids = nearest(view, memory, now, embed, most=most, distance=distance)
         if not ids:
             return []
-        read = self._store.read(memory.tenant, lambda tx: tx.memories.get_many(ids), snapshot=False)
-        rows = {row.id: row for row in read}
+        rows = {row.id: row for row in self._memories(memory.tenant, ids)}
         found = [rows[memory_id] for memory_id in ids if memory_id in rows]
         return [row for row in found if row.is_current(now) and (every or are_compared(row, memory))]
 
@@ -267,10 +266,13 @@ class Recall:
         if compared and embedded.tokens is not None:
             scores = self._compared(scores, embedded.tokens, fusion)
         places = scores.first(count)
-        ids = ids_to_read(scores, places, reranked=reranked)
+        read = partial(self._memories, asked.principal.tenant)
+        ids = ids_to_read(scores, places, reranked=reranked > 0)
         with self._watch.timed("stage", "read"):
-            memories = self._store.read(asked.principal.tenant, lambda tx: tx.memories.get_many(ids), snapshot=False)
-        return Pool(scores, places, {memory.id: memory for memory in memories})
+            return Pool(scores, places, {memory.id: memory for memory in read(ids)}, read)
+
+    def _memories(self, tenant: str, ids: Sequence[str]) -> Sequence[Memory]:
+        return self._store.read(tenant, lambda tx: tx.memories.get_many(ids), snapshot=False)
 
     def _compared(self, scores: Scored, tokens: AskedTokens, fusion: Fusion) -> Scored:
         """The first candidates, after their tokens were compared with the question's, which runs no model."""
