@@ -13,6 +13,7 @@ import pytest
 
 from memorist.languages import is_english
 from memorist.models.embedder import LocalEmbedder
+from memorist.models.encoder import BATCH_TOKENS, batches
 from memorist.models.fair_share import cores
 from memorist.models.passages import embedding_passage
 from memorist.models.port import Embedder, Reranker
@@ -179,3 +180,27 @@ def test_vectors_of_before_that_are_said_to_be_the_same_are(embedder: LocalEmbed
             steps, scales, _ = vectors.unpack([base64.b64decode(packed)])
             before = steps[0].astype(np.float32) * scales[0]
             assert float(before @ embedder.embed([text])[0]) / np.linalg.norm(before) > 0.9999, (model, text)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "threads", "expected"),
+    [
+        ([], 2, []),
+        ([60], 2, [[60]]),
+        ([60, 64, 68], 2, [[60, 64, 68]]),  # A run of its own would cost more than the padding.
+        ([40, 50, 60, 75, 100], 2, [[40, 50], [60], [75], [100]]),
+        ([60, 60, 60, 60, 200], 8, [[60, 60, 60, 60, 200]]),  # The short ones are too few for eight threads.
+        ([60, 60, 60, 60, 60, 200], 8, [[60, 60, 60, 60, 60], [200]]),
+        ([256] * 6, 8, [[256] * 4, [256] * 2]),  # No more at once than the caches hold.
+    ],
+)
+def test_what_is_much_longer_is_computed_apart(lengths: list[int], threads: int, expected: list[list[int]]) -> None:
+    assert [lengths[part] for part in batches(lengths, BATCH_TOKENS, threads)] == expected
+
+
+def test_company_of_any_length_leaves_a_score_as_it_is() -> None:
+    reranker = LocalReranker(threads=2)
+    texts = ["tea", "Ada drinks green tea in the morning.", "Ada drinks tea. " * 9, "The parcel came on Friday. " * 20]
+    alone = [reranker.score("What does Ada drink?", [text])[0] for text in texts]
+    together = reranker.score("What does Ada drink?", [*texts, *reversed(texts)])
+    assert together == pytest.approx([*alone, *reversed(alone)], abs=0.05)

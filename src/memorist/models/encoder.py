@@ -46,6 +46,9 @@ _MOST_THREADS = 8
 _TOKENS_A_THREAD = 32
 """Fewer are computed sooner than another thread is woken; two always are worth it."""
 
+_TOKENS_A_RUN = 5
+"""What a run costs by itself for each thread: as much as so many tokens that are computed with the others."""
+
 
 def default_threads() -> int:
     return min(_MOST_THREADS, cores())
@@ -136,7 +139,8 @@ class LocalModel:
                 wanted = {node.name: feed[node.name] for node in network.get_inputs()}
                 return Ran(batch, list(map(len, read)), network.run(None, wanted))
 
-        small = list(batches(order, encodings, BULK_TOKENS))
+        lengths = [len(encodings[index]) for index in order]
+        small = [order[part] for part in batches(lengths, BULK_TOKENS, 1)]
         if nobody_waits:
             at_once = 1 if whose == AT_LEISURE else self.threads
             yield from _in_order(background_threads(), at_once, partial(compute, (1,)), small)
@@ -145,8 +149,8 @@ class LocalModel:
                 threads = self._bulk
             yield from _in_order(threads, self.threads, partial(compute, (1,)), small)
         else:
-            for batch in batches(order, encodings):
-                yield compute(self._sizes, batch)
+            for part in batches(lengths, BATCH_TOKENS, self.threads):
+                yield compute(self._sizes, order[part])
 
 
 def _alone(_: Sequence[int]) -> AbstractContextManager[int]:
@@ -245,13 +249,19 @@ def _shared(folder: Path, words: str) -> _Shared:
     return _Shared(tokenizer, rows, scales)
 
 
-def batches(order: Sequence[int], encodings: Sequence[Tokens], tokens: int = BATCH_TOKENS) -> Iterator[list[int]]:
-    """`order`, sorted by length, in pieces of at most so many tokens when padded."""
-    batch: list[int] = []
-    for index in order:
-        if batch and (len(batch) + 1) * len(encodings[index]) > tokens:
-            yield batch
-            batch = []
-        batch.append(index)
-    if batch:
-        yield batch
+def batches(lengths: Sequence[int], tokens: int, threads: int) -> Iterator[slice]:
+    """Which inputs are computed together, where these are their lengths, ascending: each then takes as long as the
+    longest of them, and all together are at most so many tokens. A longer one begins a batch where that costs less than
+    the padding of those before it, and these are enough for all threads.
+    """
+    enough = 0 if threads <= 2 else threads * _TOKENS_A_THREAD
+    start = 0
+    for at in range(1, len(lengths)):
+        before = at - start
+        padding = before * (lengths[at] - lengths[at - 1])
+        is_apart = padding > _TOKENS_A_RUN * threads and before * lengths[at - 1] >= enough
+        if is_apart or (before + 1) * lengths[at] > tokens:
+            yield slice(start, at)
+            start = at
+    if lengths:
+        yield slice(start, len(lengths))
