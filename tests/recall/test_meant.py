@@ -37,7 +37,8 @@ def test_a_whole_text_as_a_question_is_about_nobody_it_names() -> None:
 
 
 def ordered(scores: list[float], texts: list[str], days: list[int]) -> list[int]:
-    return newer_first(np.array(scores, dtype=np.float32), texts, [DAYS[day] for day in days], NEAR).tolist()
+    near = np.full(len(scores), NEAR, dtype=np.float32)
+    return newer_first(np.array(scores, dtype=np.float32), texts, [DAYS[day] for day in days], near).tolist()
 
 
 def test_newer_comes_first_only_where_it_is_as_good_and_speaks_of_the_same() -> None:

@@ -130,3 +130,31 @@ def test_what_was_not_read_goes_before_what_the_reranker_thinks_little_of() -> N
     assert order[fusion.FUSION.pool :] == places[fusion.FUSION.pool :].tolist()
     assert (np.diff(after.scores) <= 0).all()
     assert after.spread.size == judged.size
+
+
+def test_reranker_that_hardly_tells_two_apart_leaves_them_as_they_were() -> None:
+    first = np.linspace(1, 0.1, 30, dtype=np.float32)
+    ones, windows = np.ones(30, np.float32), np.ones(30, np.int32)
+
+    def order(judged: list[float], weights: fusion.Fusion = fusion.FUSION) -> list[int]:
+        said = np.array(judged, dtype=np.float32)
+        return fusion.reordered(np.arange(30), first, ones, windows, said, weights).places.tolist()
+
+    assert order([3.0, 3.1])[:2] == [0, 1]
+    assert order([-2.0, 3.1])[:2] == [1, 0]
+    assert order([-2.0, 3.1, 3.0])[-1] == 29
+    # Another's scores may lie between 0 and 1, and only compare.
+    assert order([0.3, 0.4], fusion.FUSION.elsewhere())[:2] == [1, 0]
+    assert order([3.0]) == order([]) == list(range(30))
+
+
+def test_what_the_reranker_says_is_spread_from_the_best() -> None:
+    first, ones = np.linspace(1, 0.7, 4, dtype=np.float32), np.ones(4, np.float32)
+
+    def spread(judged: list[float]) -> list[float]:
+        said = np.array(judged, dtype=np.float32)
+        return fusion.reordered(np.arange(4), first, ones, ones.astype(np.int32), said, fusion.FUSION).spread.tolist()
+
+    assert spread([4, -6]) == [1, 0]
+    assert spread([4, 3, 2]) == pytest.approx([1, 0.75, 0.5])
+    assert spread([2]) == [1]

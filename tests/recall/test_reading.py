@@ -12,7 +12,7 @@ import pytest
 from memorist.core import Core
 from memorist.memories.values import Draft
 from memorist.platform.values import Principal, Role
-from memorist.recall.fusion import FUSION
+from memorist.recall.fusion import FUSION, Extent
 from memorist.recall.pool import Passages
 from memorist.recall.reading import LEAST, Estimate, ReadingPace
 from memorist.recall.values import Question
@@ -211,6 +211,38 @@ def test_what_a_batch_costs_by_itself_is_learned_and_paid_once() -> None:
     assert max(took[1:]) <= 0.1000001
     # Seven at once take .09 s; two, two and one take as long as eight.
     assert (read, len(reranker.read)) == (7, 1)
+
+
+class Convinced(Timed):
+    """Says so much of the first, and less of each that follows."""
+
+    def __init__(self, seconds_each: float, first: float) -> None:
+        super().__init__(seconds_each)
+        self.first = first
+
+    def score(self, query: str, passages: Sequence[str]) -> list[float]:
+        super().score(query, passages)
+        return [self.first - PASSAGES.index(one) for one in passages]
+
+
+@pytest.mark.parametrize(
+    ("milliseconds_each", "first", "read"),
+    [
+        (5, FUSION.convincing, 5),  # There is time for five: these are read at first.
+        (5, FUSION.convincing - 0.1, 20),
+        (25, FUSION.convincing, LEAST),
+        (25, FUSION.convincing - 0.1, 4),
+        (1000, FUSION.convincing - 0.1, LEAST),
+    ],
+)
+def test_slow_machine_stops_where_one_of_the_first_few_convinces(
+    milliseconds_each: float, first: float, read: int
+) -> None:
+    reranker = Convinced(milliseconds_each / 1000, first)
+    pace = ReadingPace(0.1000001, reranker.now)
+    extent = Extent(5, 20, FUSION.convincing, FUSION.settled)
+    pace.begin().read(reranker, "teapot", PASSAGES, extent)  # How long it takes is not known before.
+    assert [len(pace.begin().read(reranker, "teapot", PASSAGES, extent)) for _ in range(3)] == [read] * 3
 
 
 def test_what_was_done_before_it_began_counts_too() -> None:
@@ -422,9 +454,9 @@ def test_local_reranker_reads_no_more_once_it_is_convinced(
 def test_candidate_is_written_out_when_it_is_read() -> None:
     written: list[int] = []
 
-    def write(place: int) -> str:
-        written.append(place)
-        return f"text {place}"
+    def write(places: Sequence[int]) -> list[str]:
+        written.extend(places)
+        return [f"text {place}" for place in places]
 
     passages = Passages(write, [5, 7, 9])
 

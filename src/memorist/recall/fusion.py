@@ -62,6 +62,10 @@ class Fusion:
     reranker: float = 0.55
     """The share of the reranker among the candidates that it reads."""
 
+    apart: float = 4.0
+    """How far apart the local one's best and worst must be to count in full: of few that it reads, it often says nearly
+    the same."""
+
     pool: int = 40
     """How many candidates the local reranker reads at most."""
 
@@ -80,8 +84,8 @@ class Fusion:
     """Else so many, and others whose first score is at least this share of the best one's."""
 
     def elsewhere(self) -> "Fusion":
-        """Where another's reranker is asked."""
-        return replace(self, pool=min(self.pool, self.asked_elsewhere))
+        """Where another's reranker is asked, whose scores may be of any size."""
+        return replace(self, pool=min(self.pool, self.asked_elsewhere), apart=0.0)
 
     def without_tokens(self) -> "Fusion":
         """Where nothing is known of most tokens the first order says less: more is read, and that counts more."""
@@ -243,6 +247,8 @@ class Extent:
     at_first: int
     in_doubt: int
     convincing: float
+    settled: int = 0
+    """Where there is no time for so many, the first few are enough if one of them convinces."""
 
 
 def worth_reading(first: Scores, fusion: Fusion) -> Extent:
@@ -253,7 +259,12 @@ def worth_reading(first: Scores, fusion: Fusion) -> Extent:
     def reaching(share: float, least: int) -> int:
         return max(int(np.count_nonzero(shares >= share)), min(least, first.size))
 
-    return Extent(reaching(fusion.close, fusion.settled), reaching(fusion.behind, fusion.doubted), fusion.convincing)
+    return Extent(
+        at_first=reaching(fusion.close, fusion.settled),
+        in_doubt=reaching(fusion.behind, fusion.doubted),
+        convincing=fusion.convincing,
+        settled=min(fusion.settled, first.size),
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -263,7 +274,7 @@ class Reordered:
     places: Places
     scores: Scores
     spread: Scores
-    """What the reranker said of those that it read, in the order in which it did, from 0 to 1."""
+    """What the reranker said of those that it read, in the order in which it did, from 0 to 1 for the best."""
 
 
 def reordered(
@@ -278,9 +289,9 @@ def reordered(
     share = np.float32(fusion.reranker)
     counts = np.maximum(windows[:read], 1).astype(np.float32)
     corrected: Scores = judged - np.float32(fusion.reranker_windows) * np.log(counts).astype(np.float32)
-    spread = normalised(corrected)
+    spread = _spread(corrected, fusion.apart)
     # What it did not read counts as the worst of what it read: that may fall behind it.
-    said = np.zeros(pool, dtype=np.float32)
+    said = np.full(pool, spread.min(initial=1), dtype=np.float32)
     said[:read] = spread
     mixed = (share * said + (1 - share) * normalised(first[:pool])) * weights[:pool]
     inside = best(mixed, pool)
@@ -290,6 +301,14 @@ def reordered(
     return Reordered(
         np.concatenate([places[:pool][inside], places[pool:]]), np.concatenate([mixed[inside], behind]), spread
     )
+
+
+def _spread(judged: Scores, apart: float) -> Scores:
+    """1 for the best, and 0 for the worst where it is so far apart; less far, it is nearer to 1."""
+    if not judged.size:
+        return judged
+    spread: Scores = 1 - (judged.max() - judged) / np.float32(max(float(np.ptp(judged)), apart, 1e-9))
+    return spread
 
 
 def unless_all(mask: Mask) -> Mask | None:

@@ -59,10 +59,11 @@ def about_whom(query: str, texts: Sequence[str], share: float) -> Scores:
     return counted
 
 
-def newer_first(scores: Scores, texts: Sequence[str], moments: Sequence[datetime], near: float) -> Places:
+def newer_first(scores: Scores, texts: Sequence[str], moments: Sequence[datetime], near: Scores) -> Places:
     """The order in which a newer one comes before an older one that is as good and speaks of the same.
 
-    `scores` are those of the candidates in their order, best first.
+    `scores` are those of the candidates in their order, best first, and `near` how much lower each may be than one that
+    it is as good as.
     """
     order = list(range(len(scores)))
     terms = cache(lambda place: set(words.question_terms(texts[place][:_COMPARED])))
@@ -70,7 +71,7 @@ def newer_first(scores: Scores, texts: Sequence[str], moments: Sequence[datetime
         older = [
             order.index(other)
             for other in range(place)
-            if scores[other] - scores[place] <= near * scores[0]
+            if scores[other] - scores[place] <= min(near[other], near[place]) * scores[0]
             and moments[other] < moments[place]
             and _speak_of_the_same(terms(other), terms(place))
         ]

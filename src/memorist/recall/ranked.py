@@ -47,20 +47,23 @@ def ranked(pool: Pool, order: Sequence[int], judgement: Judgement | None, fusion
     if judgement is None:
         weighted = first * weights
         found = best(weighted, weighted.size)
-        return Ranked(pool, *_newer_first(pool, places[found], weighted[found], NEAR_UNREAD))
+        near = np.full(weighted.size, NEAR_UNREAD, dtype=np.float32)
+        return Ranked(pool, *_newer_first(pool, places[found], weighted[found], near))
     windows = scored.candidates.rows.windows[places]
     reread = reordered(places, first, weights, windows, judgement.scores, fusion)
     read = order[: judgement.scores.size]
+    # What was not read differs by the rest alone.
+    near = np.where(np.isin(reread.places, read), NEAR, NEAR_UNREAD * (1 - fusion.reranker)).astype(np.float32)
     return Ranked(
         pool,
-        *_newer_first(pool, reread.places, reread.scores, NEAR),
+        *_newer_first(pool, reread.places, reread.scores, near),
         dict(zip(read, judgement.scores.tolist(), strict=True)),
         dict(zip(read, reread.spread.tolist(), strict=True)),
         judgement.is_local,
     )
 
 
-def _newer_first(pool: Pool, places: Places, scores: Scores, near: float) -> tuple[Places, Scores]:
+def _newer_first(pool: Pool, places: Places, scores: Scores, near: Scores) -> tuple[Places, Scores]:
     """Places that are in order, and their scores, which fall as before."""
     if not places.size:
         return places, scores

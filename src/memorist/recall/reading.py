@@ -166,9 +166,20 @@ class TimedReading:
         costs: list[int] = []
         scores: list[float] = []
         batches: list[tuple[int, float]] = []
+        at_once, enough = BATCH, float("inf")
+        if extent is not None:
+            costs += [asked + count_tokens(passage) for passage in passages[: extent.settled]]
+            if self._is_short(costs, until - pace.timer()):
+                at_once, enough = LEAST, extent.convincing
         for end in (len(passages),) if extent is None else (extent.at_first, extent.in_doubt):
-            costs += [asked + count_tokens(passage) for passage in passages[len(costs) : end]]
-            while count := self._affordable(costs[len(scores) :], until - pace.timer(), is_first=not scores):
+            while max(scores, default=0.0) < enough:
+                # No more are looked at than may be read next: each is written out for it.
+                ahead = slice(len(costs), min(end, len(scores) + at_once))
+                costs += [asked + count_tokens(passage) for passage in passages[ahead]]
+                left = costs[len(scores) : len(scores) + at_once]
+                count = self._affordable(left, until - pace.timer(), is_first=not scores)
+                if not count:
+                    break
                 part = slice(len(scores), len(scores) + count)
                 before = pace.timer()
                 scores += reranker.score(query, passages[part])
@@ -180,6 +191,11 @@ class TimedReading:
         self._learned.of_batch.compare(batches)
         return scores
 
+    def _is_short(self, costs: Sequence[int], left_s: float) -> bool:
+        """Whether it is known that so much cannot be read in the time that is left."""
+        batches = self._learned.of_batch
+        return batches.is_known and batches.seconds(_cost(costs)) > left_s
+
     def _affordable(self, costs: Sequence[int], left_s: float, *, is_first: bool) -> int:
         """How many of what is left are read next: a half of those that there is time for, where that is not all, and
         two batches do not take much longer than one.
@@ -188,8 +204,7 @@ class TimedReading:
         batches = self._learned.of_batch
         if not batches.is_known:
             return least
-        most = min(BATCH, len(costs))
-        count = most
+        count = most = len(costs)
         while count and batches.seconds(_cost(costs[:count])) > left_s:
             count -= 1
         if count == most or batches.fixed > _cost(costs[:count]) / 4:
