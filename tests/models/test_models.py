@@ -189,8 +189,7 @@ def test_vectors_of_before_that_are_said_to_be_the_same_are(embedder: LocalEmbed
         ([60], 2, [[60]]),
         ([60, 64, 68], 2, [[60, 64, 68]]),  # A run of its own would cost more than the padding.
         ([40, 50, 60, 75, 100], 2, [[40, 50], [60], [75], [100]]),
-        ([60, 60, 60, 60, 200], 8, [[60, 60, 60, 60, 200]]),  # The short ones are too few for eight threads.
-        ([60, 60, 60, 60, 60, 200], 8, [[60, 60, 60, 60, 60], [200]]),
+        ([40, 50, 60, 75, 100], 4, [[40, 50, 60, 75, 100]]),  # More threads are woken for each run.
         ([256] * 6, 8, [[256] * 4, [256] * 2]),  # No more at once than the caches hold.
     ],
 )

@@ -252,14 +252,13 @@ def _shared(folder: Path, words: str) -> _Shared:
 def batches(lengths: Sequence[int], tokens: int, threads: int) -> Iterator[slice]:
     """Which inputs are computed together, where these are their lengths, ascending: each then takes as long as the
     longest of them, and all together are at most so many tokens. A longer one begins a batch where that costs less than
-    the padding of those before it, and these are enough for all threads.
+    the padding of those before it; not where more threads are woken for each.
     """
-    enough = 0 if threads <= 2 else threads * _TOKENS_A_THREAD
     start = 0
     for at in range(1, len(lengths)):
         before = at - start
         padding = before * (lengths[at] - lengths[at - 1])
-        is_apart = padding > _TOKENS_A_RUN * threads and before * lengths[at - 1] >= enough
+        is_apart = threads <= 2 and padding > _TOKENS_A_RUN * threads
         if is_apart or (before + 1) * lengths[at] > tokens:
             yield slice(start, at)
             start = at
