@@ -22,6 +22,8 @@ class Ids:
         self._starts = list(accumulate((view.size for view in views), initial=0))
 
     def __getitem__(self, place: int) -> str:
+        if len(self._views) == 1:  # As mostly.
+            return self._views[0].ids[place]
         shelf = bisect_right(self._starts, place) - 1
         return self._views[shelf].ids[place - self._starts[shelf]]
 

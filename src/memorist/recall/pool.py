@@ -1,7 +1,7 @@
 """The first candidates as they are in the database now, and as the reranker reads them."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import overload
 
 from memorist.memories.searchable import Standing, as_turn, is_turn, searchable, standing
@@ -28,6 +28,9 @@ class Pool:
     read: Callable[[Sequence[str]], Iterable[Memory]]
     """How others are read, by their ids."""
 
+    _at: dict[int, Memory] = field(default_factory=dict)
+    """By place, those that were looked for."""
+
     def is_outdated(self) -> bool:
         """Whether a shelf has a row that it will not hear of again: erased or given away, here or elsewhere."""
         asked = self.scored.candidates.asked
@@ -45,7 +48,9 @@ class Pool:
         return replace(self, places=self.places[:count])
 
     def memory_at(self, place: int) -> Memory:
-        return self.memories[self.scored.candidates.ids[place]]
+        memory = self._find(place)
+        assert memory is not None
+        return memory
 
     def passages(self, places: Sequence[int]) -> "Passages":
         """Candidates as the reranker reads them: their best window, who said it and when, and the turns around it."""
@@ -75,7 +80,10 @@ class Pool:
         return as_turn(memory) if memory is not None and is_shown else ""
 
     def _find(self, place: int) -> Memory | None:
-        return self.memories.get(self.scored.candidates.ids[place])
+        found = self._at.get(place)
+        if found is None and (found := self.memories.get(self.scored.candidates.ids[place])) is not None:
+            self._at[place] = found
+        return found
 
 
 class Passages(Sequence[str]):

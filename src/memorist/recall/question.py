@@ -55,8 +55,10 @@ class Asked:
         )
 
     def shows(self, memory: Memory) -> bool:
+        if access.is_among(self.slices, memory):
+            return True
         is_turn = memory.said_in is not None and memory.said_in == self.principal.session
-        return access.is_among(self.slices, memory) or (is_turn and access.is_among(self.of_session, memory))
+        return is_turn and access.is_among(self.of_session, memory)
 
     def terms(self) -> list[str]:
         return terms_of(self.question.query)
