@@ -80,7 +80,9 @@ class Settings:
         "", "Database: a postgresql:// URL or a SQLite file. Empty: memorist.db in the data folder.", _known_database
     )
     host: str = _setting(
-        "127.0.0.1", "Address that the server listens on. Other than loopback, it needs a key to exist."
+        "127.0.0.1",
+        "Address that the server listens on. Other than loopback, it needs a key to exist.",
+        lambda value: None if value.strip() else "must not be empty; 0.0.0.0 is every address",
     )
     port: int = _setting(8377, "Port that the server listens on; 0 takes a free one.", _between(0, 65535))
     workers: int = _setting(

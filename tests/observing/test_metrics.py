@@ -176,7 +176,7 @@ def test_this_machine_reads_it_without_a_key_and_others_need_an_admins(watched: 
         assert admin.get("/metrics", headers=forwarded).status_code == 200
 
 
-@pytest.mark.parametrize("name", ["Forwarded", "Via", "X-Real-IP", "X-Forwarded-Host"])
+@pytest.mark.parametrize("name", ["Forwarded", "Via", "X-Real-IP", "X-Forwarded-Host", "X-Forwarded-Proto"])
 def test_what_a_proxy_passes_on_is_not_this_machines(watched: Served, name: str) -> None:
     assert httpx2.get(f"{watched.url}/metrics", headers={name: "for=127.0.0.1"}).status_code == 401
 
@@ -191,6 +191,9 @@ def test_setting_says_who_reads_it(tmp_path: Path, setting: str, status: int) ->
         assert httpx2.get(f"{server.url}/metrics").status_code == status
         forwarded = httpx2.get(f"{server.url}/metrics", headers={"X-Forwarded-For": "203.0.113.7"})
         assert forwarded.status_code == (200 if setting == "open" else 401)
+        # As in a cluster, where it is found by a name.
+        named = httpx2.get(f"{server.url}/metrics", headers={"Host": "memorist.default.svc:8377"})
+        assert named.status_code == {"key": 401, "open": 200, "local": 403}[setting]
 
 
 def test_nothing_is_counted_where_it_is_off(tmp_path: Path) -> None:

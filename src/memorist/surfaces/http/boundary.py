@@ -18,7 +18,7 @@ from memorist.platform.acts import ACT, OK, CurrentAct
 from memorist.platform.values import Principal
 from memorist.secrets.logs import redacting_logger
 from memorist.settings import Settings
-from memorist.surfaces.http.callers import KNOWN, affinity, bearer
+from memorist.surfaces.http.callers import FOR_ANYBODY, KNOWN, affinity, bearer
 from memorist.surfaces.http.fairness import Failures, Fairness, Place
 from memorist.surfaces.http.problems import BY_STATUS, meant_by, problem
 from memorist.surfaces.http.request_log import RequestLog, route_of
@@ -31,7 +31,8 @@ OPEN = frozenset({"/", "/healthz", "/readyz", "/docs", "/openapi.json"})
 """What is shown to anybody. The dashboard has sessions of its own; all else, also what is not there, takes a key."""
 METRICS = "/metrics"
 """Likewise, to whom the setting `metrics` says."""
-_FORWARDED = frozenset({b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip"})
+_FORWARDED = frozenset({b"forwarded", b"via", b"x-real-ip"})
+_FORWARDED_AS = b"x-forwarded-"
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9_.:-]{1,64}")
 _SECURITY_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
@@ -86,6 +87,8 @@ class Boundary:
         path: str = scope["path"]
         is_page = path in OPEN or path.startswith("/docs/")
         is_open = is_page or (path == METRICS and self._shows_metrics(exchange))
+        if path == METRICS:
+            scope["state"][FOR_ANYBODY] = self._metrics == "open"
         if is_open or f"{path}/".startswith(self._dashboard):
             exchange.act.door = "dashboard"
             exchange.shows_key = path == self._sign_in
@@ -177,7 +180,7 @@ class _Exchange:
                 self.request_id = value.decode()
             elif name == b"traceparent":
                 self.traceparent = value.decode("latin-1")
-            elif name in _FORWARDED:
+            elif name in _FORWARDED or name.startswith(_FORWARDED_AS):
                 self.is_forwarded = True
         self.request_id = self.request_id or new_id("req")
         scope.setdefault("state", {})["request_id"] = self.request_id

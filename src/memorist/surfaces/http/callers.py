@@ -17,6 +17,8 @@ T = TypeVar("T")
 
 KNOWN = "known"
 """Where the boundary leaves the holder of the valid key of a request, in the state of its scope."""
+FOR_ANYBODY = "for_anybody"
+"""Likewise, whether what is counted is shown to anybody who reaches the port."""
 _ACTING_HEADERS = {b"x-memorist-user": "user", b"x-memorist-agent": "agent", b"x-memorist-session": "session"}
 
 

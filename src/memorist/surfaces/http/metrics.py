@@ -5,7 +5,7 @@ from starlette.responses import Response
 
 from memorist.errors import NotFound
 from memorist.platform import access
-from memorist.surfaces.http.callers import KNOWN, core_of
+from memorist.surfaces.http.callers import FOR_ANYBODY, KNOWN, core_of
 from memorist.surfaces.http.mcp import require_known_host
 
 router = APIRouter(tags=["health"])
@@ -22,12 +22,13 @@ def metrics(request: Request) -> Response:
     """The text format of Prometheus, of which `docs/howto/watch-a-server.md` has every metric. Without a key for this
     machine alone, unless the setting `metrics` says otherwise; elsewhere an admin's key is needed.
     """
-    holder = request.scope["state"].get(KNOWN)
-    if holder is None:
+    state = request.scope["state"]
+    holder = state.get(KNOWN)
+    if holder is not None:
+        access.require(holder, access.Action.ADMINISTER)
+    elif not state.get(FOR_ANYBODY):
         # A page in a browser on this machine may ask under a name of its own.
         require_known_host(request, frozenset())
-    else:
-        access.require(holder, access.Action.ADMINISTER)
     core = core_of(request)
     found = core.watch.exposition(core.census.values)
     if found is None:
