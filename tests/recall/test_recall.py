@@ -374,7 +374,13 @@ def test_turns_around_are_read_however_far_the_reranker_reads(open_with: OpenCor
     core = open_with(WordEmbedder(), reranker)
     ada = Principal(make_tenant(core), Role.USER, "ada")
     for number in range(15):
-        say(core, ada, f"Did parcel {number} arrive?", ("assistant", f"On the {number + 1}. of May!"), session=f"s{number}")
+        say(
+            core,
+            ada,
+            f"Did parcel {number} arrive?",
+            ("assistant", f"On the {number + 1}. of May!"),
+            session=f"s{number}",
+        )
     list(core.indexer.finish(ada.tenant))
     ask(core, ada, "parcel")
     read = [one for one in reranker.read[0] if "user: Did" in one]
