@@ -353,7 +353,8 @@ def verify_backup(settings: Settings, path: Path, *, ledger: Iterable[str] | Non
         own = _ledger_of(settings, required=False, migrate=False)
         known = [*known, *own[1:]] if known else own
     with TemporaryDirectory(prefix="memorist-verify-") as folder:
-        drill = replace(settings, database=str(Path(folder) / "memorist.db"))
+        # The folder of the index is the database's own, and a restored file would empty it.
+        drill = replace(settings, database=str(Path(folder) / "memorist.db"), index_folder="")
         applied = restore_backup(drill, path, ledger=known or None)
         core = open_core(drill, background=False)
         try:

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import apsw
+import pytest
 
 from tests.cli.conftest import Cli
 
@@ -94,6 +95,42 @@ def test_backup_restore_and_ledger_at_the_command_line(cli: Cli, data: Path, tmp
     assert cli.texts("--user", "ada", "--data", elsewhere) == {"kept in the backup"}
     assert cli("backup", "create", str(tmp_path / "x"), "--data", str(tmp_path / "nothing")).code == 6
     assert data.exists()
+
+
+def test_ledger_replaces_an_older_one_and_never_the_database(cli: Cli, data: Path, tmp_path: Path) -> None:
+    cli.ok("remember", "stays", "--user", "ada")
+    database, ledger = data / "memorist.db", tmp_path / "ledger.jsonl"
+    refused = cli("erase", "ledger", str(database))
+    assert refused.code == 5
+    assert "belongs to the database itself" in refused.err
+    assert cli.texts("--user", "ada") == {"stays"}
+    ledger.write_text("older")
+    cli.ok("erase", "ledger", str(ledger))
+    assert ledger.read_text() == cli.ok("erase", "ledger").out
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".ledger")] == []
+
+
+def test_nothing_is_erased_where_the_receipt_cannot_be_written(cli: Cli, tmp_path: Path) -> None:
+    memory_id = cli.json("remember", "stays", "--user", "ada")["id"]
+    for file in (str(tmp_path / "nowhere" / "receipt.json"), str(tmp_path)):
+        for command in (["purge", "--yes"], ["forget", memory_id, "--hard"]):
+            refused = cli(*command, "--user", "ada", "--receipt", file)
+            assert refused.code == 2
+            assert "Nothing was erased" in refused.err
+    assert cli.texts("--user", "ada") == {"stays"}
+
+
+def test_verifying_a_backup_leaves_the_folder_of_the_index(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli.ok("remember", "in the backup", "--user", "ada")
+    cli.ok("backup", "create", str(tmp_path / "backup.db"))
+    folder = tmp_path / "indexes"
+    folder.mkdir()
+    (folder / "of-the-database.shelf").write_bytes(b"kept")
+    monkeypatch.setenv("MEMORIST_INDEX_FOLDER", str(folder))
+    cli.ok("backup", "verify", str(tmp_path / "backup.db"))
+    assert (folder / "of-the-database.shelf").read_bytes() == b"kept"
 
 
 def test_tenant_is_deleted_by_its_name(cli: Cli, data: Path) -> None:

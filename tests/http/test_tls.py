@@ -268,6 +268,25 @@ def test_hooks_trust_a_private_authority(server: Secured, authority: Authority, 
     assert "green tea" in answer.stdout, answer
 
 
+def test_commands_trust_the_authority_of_the_settings_file(
+    server: Secured, authority: Authority, tmp_path: Path
+) -> None:
+    key = server.key("local", Role.ADMIN)
+    config = tmp_path / "config.toml"
+    config.write_text(f'url = "{server.url}"\napi_key = "{key}"\nca_file = "{authority.file}"\n')
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MEMORIST_")}
+    # This server counts nothing, which `top` is told over a connection that it trusts.
+    for command, code, said in ((["list", "--user", "ada"], 0, ""), (["top", "--once"], 6, "answered 404")):
+        answer = subprocess.run(
+            [sys.executable, "-m", "memorist", *command],
+            env={**kept, "MEMORIST_CONFIG": str(config), "MEMORIST_DATA": str(tmp_path / "own"), "HOME": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert (answer.returncode, said in answer.stderr) == (code, True), answer
+
+
 def test_the_command_greets_with_https(authority: Authority, tmp_path: Path) -> None:
     certificate, key = authority.issue("server")
     with running(tmp_path / "data", "--tls-cert", str(certificate), "--tls-key", str(key)) as (_, address):

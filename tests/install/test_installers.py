@@ -464,6 +464,22 @@ def test_project_is_for_other_machines_too(cli: Cli, tmp_path: Path) -> None:  #
     assert parsed(tmp_path / "work/.vscode/mcp.json")["servers"]["memorist"]["command"] == "memorist"
 
 
+def test_file_of_the_database_is_found_from_anywhere(
+    cli: Cli,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for named, kept in {
+        "own.db": str(tmp_path / "own.db"),
+        "sqlite:///elsewhere/own.db": "/elsewhere/own.db",
+        "postgresql://db/memorist": "postgresql://db/memorist",
+    }.items():
+        cli("install", "cursor", "--database", named)
+        args = parsed(tmp_path / "home/.cursor/mcp.json")["mcpServers"]["memorist"]["args"]
+        assert args[args.index("--database") + 1] == kept
+
+
 def test_password_is_written_nowhere(cli: Cli, tmp_path: Path) -> None:  # noqa: F811
     refused = cli("install", "cursor", "--database", "postgresql://ada:hunter2@db/memorist")
     assert refused.code == 2

@@ -77,7 +77,9 @@ def verify(
     Neither the backup nor the database is changed. People who were erased since are in the file, and restoring erases
     them again: it is checked that nothing of them is left then. Exits with 1 where something is wrong.
     """
-    drill = verify_backup(operator_settings(flags), Path(file), ledger=None if ledger is None else read_lines(ledger))
+    known = None if ledger is None else read_lines(ledger)
+    with ended_in_order():
+        drill = verify_backup(operator_settings(flags), Path(file), ledger=known)
     if flags.as_json:
         print_json({"file": file, "ok": drill.ok, **asdict(drill)})
     else:

@@ -26,6 +26,7 @@ from memorist.surfaces.cli.flags import (
     with_flags,
     works_on_a_database,
 )
+from memorist.surfaces.cli.outputs import require_free
 from memorist.surfaces.cli.speaking import core_here, speaking
 from memorist.surfaces.cli.terminal import counted, note, print_json, print_line, print_table
 from memorist.times import to_iso
@@ -49,6 +50,7 @@ def purge(
     was found anywhere afterwards; exits with 1 where it was. Without --yes it shows counts and asks on the terminal.
     """
     with speaking(flags) as memory:
+        require_writable(receipt)
         if not yes:
             principal, core = memory.principal, core_here(memory)
             if core is not None:
@@ -128,7 +130,9 @@ def ledger(
     file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="Where to write; - is stdout.")] = _STREAM,
 ) -> None:
     """Write the ledger of all tenants: what was erased, by ids and salted hashes alone. Keep it beside your backups."""
-    operator_settings(flags)
+    settings = operator_settings(flags)
+    if file != _STREAM:
+        require_free(settings, Path(file), force=True)  # An older ledger is replaced.
     with reading(flags) as door:
         lines = list(ledger_lines(door.core.store))
     if file == _STREAM:
@@ -169,10 +173,6 @@ def report_receipt(flags: Flags, memory: Verbs, receipt: Receipt, file: str | No
     Exits with 1 where it is bad.
     """
     record = receipt_to_record(receipt)
-    if file is not None:
-        core = core_here(memory)
-        whole = record if core is None else {**record, "memory_ids": core.erasure.ids_of(receipt)}
-        _write(Path(file), json.dumps(whole, ensure_ascii=False, indent=2) + "\n")
     if flags.as_json:
         print_json(record)
     else:
@@ -184,7 +184,21 @@ def report_receipt(flags: Flags, memory: Verbs, receipt: Receipt, file: str | No
         else:
             found = "Nothing of it was found afterwards." if verification.ok else "SOME OF IT IS LEFT."
             note(f"Erased: {gone}. {found}")
+    # Last: it is erased, and its id is told, also where no file can be written.
+    if file is not None:
+        core = core_here(memory)
+        whole = record if core is None else {**record, "memory_ids": core.erasure.ids_of(receipt)}
+        _write(Path(file), json.dumps(whole, ensure_ascii=False, indent=2) + "\n")
     require_verified(receipt)
+
+
+def require_writable(file: str | None) -> None:
+    """Raises Invalid, before anything is erased, where a receipt could not be written to that file."""
+    if file is None:
+        return
+    folder = Path(file).parent
+    if Path(file).is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise Invalid(f"{file} cannot be written. Nothing was erased.", field="receipt")
 
 
 def require_verified(receipt: Receipt) -> None:
@@ -245,6 +259,22 @@ def _plain(verification: Verification) -> dict[str, Any]:
 
 
 def _write(path: Path, text: str) -> None:
+    """Whole or not at all: what was there stays where it fails."""
+    if path.exists() and not path.is_file():  # Such as /dev/stdout.
+        _write_to(path, text)
+        return
+    path = path.resolve()
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        _write_to(draft, text)
+        draft.replace(path)
+    except OSError as error:
+        raise Invalid(f"{path} cannot be written: {error.strerror}.", field="file") from error
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _write_to(path: Path, text: str) -> None:
     try:
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
             file.write(text)

@@ -91,6 +91,14 @@ def _program() -> list[str]:
     return [sys.executable, "-m", "memorist"]
 
 
+def _absolute_database(database: str | None) -> str | None:
+    """A file's path from wherever the assistant is started; an address stays."""
+    if database is None:
+        return None
+    path = load_settings({"database": database}).settings.sqlite_path()
+    return database if path is None else os.path.abspath(path)
+
+
 def _kept(flags: Flags, project: Path | None) -> list[str]:
     """The flags that the entries repeat, and the store that was found from here: an assistant is started elsewhere.
     Raises Invalid where one holds a password.
@@ -107,7 +115,7 @@ def _kept(flags: Flags, project: Path | None) -> list[str]:
         data = str(loaded.settings.data)
     values = {
         "--data": None if data is None else os.path.abspath(os.path.expanduser(data)),
-        "--database": flags.database,
+        "--database": _absolute_database(flags.database),
         "--tenant": flags.tenant,
         "--user": flags.user,
         "--agent": flags.agent,

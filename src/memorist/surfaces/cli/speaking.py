@@ -90,6 +90,7 @@ def _on_server(loaded: LoadedSettings, flags: Flags, acting_as: Whose, session: 
 
     named: dict[str, Any] = {} if acting_as is Whose.HOLDER else {"user": flags.user, "agent": flags.agent}
     # Somebody waits for it.
+    named["ca_file"] = loaded.settings.ca_file or None
     opened = Client(url, api_key=key, session=session, retries=Retries(most=2, first=0.2), **named)
     try:
         with opened as client:

@@ -10,7 +10,7 @@ from memorist.platform.acts import ActKind
 from memorist.platform.values import Principal, Role, Tenant
 from memorist.surfaces.cli.answers import answer, answer_list
 from memorist.surfaces.cli.door import Whose, opened, operator_settings, reading
-from memorist.surfaces.cli.erasure import ReceiptFile, confirm, report_receipt
+from memorist.surfaces.cli.erasure import ReceiptFile, confirm, report_receipt, require_writable
 from memorist.surfaces.cli.flags import REFUSED_KEY, STORE, Flags, new_group, with_flags
 from memorist.times import to_iso
 
@@ -56,6 +56,7 @@ def delete(
     The server or `memorist sweep` erases it when the time has come. Without --yes it asks on the terminal.
     """
     operator_settings(flags)
+    require_writable(receipt)
     with opened(flags) as door:
         if name not in [tenant.id for tenant in door.core.identity.list_tenants()]:
             raise NotFound(f"There is no tenant {name[:60]!r}.")

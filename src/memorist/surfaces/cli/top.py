@@ -39,7 +39,7 @@ def top(
 
     settings = load_settings(flags.as_settings()).settings
     address = (settings.url or _running(settings)).rstrip("/")
-    look = _look(address, settings.api_key)
+    look = _look(address, settings)
     shown = {"url": address, **view(Between(look.before_it_began(), look))}
     if flags.as_json:
         print_json(shown)
@@ -47,10 +47,12 @@ def top(
         if not flags.as_json:
             print_rendered(_drawn(shown))
         return
-    _follow(address, settings.api_key, look, shown, every, as_json=flags.as_json)
+    _follow(address, settings, look, shown, every, as_json=flags.as_json)
 
 
-def _follow(address: str, key: str, look: "Look", shown: dict[str, Any], every: float, *, as_json: bool) -> None:
+def _follow(
+    address: str, settings: Settings, look: "Look", shown: dict[str, Any], every: float, *, as_json: bool
+) -> None:
     """Look again and again, until Ctrl-C."""
     from rich.live import Live
 
@@ -59,7 +61,7 @@ def _follow(address: str, key: str, look: "Look", shown: dict[str, Any], every: 
     never = Event()
     with nullcontext() if as_json else Live(_drawn(shown), screen=True, auto_refresh=False) as live:
         while not never.wait(every):
-            before, look = look, _look(address, key)
+            before, look = look, _look(address, settings)
             shown = {"url": address, **view(Between(before, look))}
             if live is None:
                 print_json(shown)
@@ -78,15 +80,18 @@ def _running(settings: Settings) -> str:
     )
 
 
-def _look(address: str, key: str) -> "Look":
+def _look(address: str, settings: Settings) -> "Look":
     """Raises ServerUnavailable, Unauthenticated or Forbidden."""
     import httpx2
 
     from memorist.caller_headers import caller_headers
     from memorist.observing.reading import Look
+    from memorist.trust import trusting
 
+    verify = trusting(settings.ca_file) if settings.ca_file else True
+    headers = caller_headers(settings.api_key)
     try:
-        answer = httpx2.get(f"{address}/metrics", headers=caller_headers(key), timeout=_TIMEOUT_S)
+        answer = httpx2.get(f"{address}/metrics", headers=headers, timeout=_TIMEOUT_S, verify=verify)
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise ServerUnavailable(f"{address} does not answer: {error or type(error).__name__}.") from error
     if answer.status_code == 401:

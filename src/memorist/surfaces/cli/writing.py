@@ -13,7 +13,7 @@ from memorist.memories.values import Draft, Kind, Memory
 from memorist.platform import validation
 from memorist.platform.values import Owner
 from memorist.surfaces.cli.answers import answer
-from memorist.surfaces.cli.erasure import ReceiptFile, report_receipt
+from memorist.surfaces.cli.erasure import ReceiptFile, report_receipt, require_writable
 from memorist.surfaces.cli.flags import ANYWHERE, IDENTITY, Flags, IdempotencyKey, with_flags
 from memorist.surfaces.cli.naming import MemoryName, id_of
 from memorist.surfaces.cli.records import memory_record
@@ -155,6 +155,7 @@ def forget(
     """
     if hard:
         with speaking(flags) as memory:
+            require_writable(receipt)
             report_receipt(flags, memory, memory.erase(*memory_ids), receipt)
         return
     if receipt is not None:
