@@ -248,6 +248,7 @@ def test_work_is_listed_by_its_state(core: Core, ada: Principal, bob: Principal)
         ("list_jobs_not_done", "jobs_not_done"),
         ("list_learned", "memories_of_source"),
         ("list_said", "memories_of_session"),
+        ("list_last_said", "memories_of_session"),
     ],
 )
 def test_lists_walk_an_index_of_their_own(tmp_path: Path, name: str, index: str) -> None:

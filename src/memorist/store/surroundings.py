@@ -73,6 +73,10 @@ class SurroundingsStatements(TenantStatements):
         )
         return [memory_from_row(row) for row in rows]
 
+    def last_said(self, owner: Owner, session: str, limit: int) -> list[Memory]:
+        rows = self._rows("list_last_said", **owner_parameters(owner), session_id=session, limit=limit)
+        return [memory_from_row(row) for row in reversed(rows)]
+
     def latest_sessions(
         self, owner: OwnerFilter, before: str, limit: int, said_at: datetime | None = None
     ) -> list[SessionKey]:

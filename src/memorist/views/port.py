@@ -117,6 +117,12 @@ class SurroundingsReads(Protocol):
         """Messages of exactly that owner's session that were stored between two moments, in their order."""
         ...
 
+    def last_said(self, owner: Owner, session: str, limit: int) -> list[Memory]:
+        """The last messages of exactly that owner's session, in their order, also those that were deleted and may be
+        restored.
+        """
+        ...
+
     def latest_sessions(
         self, owner: OwnerFilter, before: str, limit: int, said_at: datetime | None = None
     ) -> list[SessionKey]:

@@ -90,6 +90,23 @@ class SurroundingsConformance(StoreFixtures):
         )
         assert found == wanted
 
+    def test_last_messages_of_a_session_are_found_unless_they_are_gone_for_good(
+        self, store: Store, tenant: str
+    ) -> None:
+        def said(status: Status = Status.ACTIVE, **fields: Any) -> Memory:
+            return make_memory(tenant, **({"session": "s1", "kind": Kind.CHAT_MESSAGE, "status": status} | fields))
+
+        wanted = [said(), said(Status.ARCHIVED), said(Status.SOFT_DELETED), said()]
+        others = [said(Status.HARD_DELETE_PENDING), said(owner=_CODER), said(session="s2"), said(kind=Kind.TOOL_OUTPUT)]
+        insert_all(store, *wanted, *others)
+
+        def last(session: str, limit: int) -> list[Memory]:
+            return store.read(tenant, lambda tx: tx.surroundings.last_said(_ADA, session, limit))
+
+        assert last("s1", 9) == wanted
+        assert last("s1", 2) == wanted[2:]
+        assert last("", 9) == []
+
     def test_sessions_are_found_by_their_last_memory(self, store: Store, tenant: str) -> None:
         first, second = (make_memory(tenant, session=name, kind=Kind.CHAT_MESSAGE) for name in ("s1", "s2"))
         again = make_memory(tenant, session="s1", kind=Kind.TOOL_OUTPUT, status=Status.SOFT_DELETED)

@@ -14,6 +14,13 @@ SELECT {memory_columns} FROM memories
 WHERE tenant_id = :tenant AND source_ref = :source_ref AND kind = 'fact'
 ORDER BY created_at, id LIMIT :limit
 
+-- name: list_last_said
+-- The last messages of a session, also those that were deleted and may be restored, the latest first.
+SELECT {memory_columns} FROM memories
+WHERE tenant_id = :tenant AND user_id = :user_id AND session_id = :session_id AND session_id <> ''
+    AND agent_id = :agent_id AND kind = 'chat_message' AND status IN ('active', 'archived', 'soft_deleted')
+ORDER BY id DESC LIMIT :limit
+
 -- name: list_said
 -- Messages of a session that were stored between two moments, in their order.
 SELECT {memory_columns} FROM memories
