@@ -146,11 +146,12 @@ def test_story_has_what_was_said_told_and_learned(
     core: Core, ada: Principal, remember: Remember, clock: StepClock
 ) -> None:
     known = remember(ada, "I like tea.")
-    core.extraction.keep_messages(ada, "s1", [Message("user", "said before")])
+    before, said, after = (Message("user", text) for text in ("said before", "I moved to Oslo.", "said after"))
+    core.extraction.keep_messages(ada, "s1", [before], turn=new_id("turn"))
     turn = finished_turn(core, Owner("ada"), ada.tenant, "s1", [known.id, new_id("mem")])
-    core.extraction.keep_messages(ada, "s1", [Message("user", "said before"), Message("user", "I moved to Oslo.")])
+    core.extraction.keep_messages(ada, "s1", [said], turn=turn.id, before=[before])
     end(core, ada.tenant, turn, clock.now())
-    core.extraction.keep_messages(ada, "s1", [Message("user", "said after")])
+    core.extraction.keep_messages(ada, "s1", [after], turn=new_id("turn"))
     learned = remember(ada, "Lives in Oslo.", source_ref=turn.id)
     remember(ada, "Lives elsewhere.", source_ref=new_id("turn"))
     story = core.turn_stories.tell(ada, turn.id)

@@ -161,16 +161,24 @@ class Extraction:
         )
 
     def keep_messages(
-        self, principal: Principal, session: str, messages: Sequence[Message], *, index: bool = True
+        self,
+        principal: Principal,
+        session: str,
+        messages: Sequence[Message],
+        *,
+        turn: str,
+        before: Sequence[Message] = (),
     ) -> list[Memory]:
-        """Store messages of which the session may have some, and find nothing in them yet. Returns those that are new.
+        """Store what is said in a turn, one message of a role, and of what was said `before` what the session does not
+        have. Nothing is found in them yet, nor are they found by meaning. Returns those that are new.
 
         Raises InvalidField, Forbidden or StoreError.
         """
-        return self._sources.add(principal, session, _utterances(messages), lambda _, __: None, index=index)
+        said = [replace(one, key=f"{turn}/{one.role}") for one in _utterances(messages)]
+        return self._sources.add_said(principal, session, said, before=_utterances(before))
 
     def index_kept(self, principal: Principal, kept: Sequence[Memory]) -> None:
-        """Let messages be found by meaning that were kept without it."""
+        """Let messages that were kept be found by meaning."""
         self._sources.index(principal, list(kept))
 
     def read_kept(

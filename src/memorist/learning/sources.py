@@ -1,14 +1,16 @@
 """What was said, stored verbatim before anything is made of it, and once, however often it is sent.
 
 Every message has a key that is the same whenever it is sent. A transcript that is sent again, and has grown, adds what
-is new. The key is also what the row is deduplicated by, so that two who send it at once store it once.
+is new. The key is also what the row is deduplicated by, so that two who send it at once store it once. A message that
+its sender gave no id is also known by its words, as often as the session has them, by whichever door they came.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from memorist.ingestion.service import Ingestion, Message, message_draft, preview_of
-from memorist.learning.extractors.transcripts import Utterance
+from memorist.learning.extractors.transcripts import Utterance, digest_of, role_of
 from memorist.memories.hashes import content_hash, message_key
 from memorist.memories.service import Memories
 from memorist.memories.values import Kind, Memory, Position, Query, Status
@@ -19,6 +21,8 @@ from memorist.times import Clock
 
 _PAGE = 500
 _LONG_OUTPUT = 100_000
+# A session may have more than a client sends of it: what others said in it, and what was tried again.
+_OTHERS = 20
 # Whoever deleted a message does not want it back because a client sends the whole conversation again.
 _KNOWN = (Status.ACTIVE, Status.ARCHIVED, Status.SOFT_DELETED)
 
@@ -36,17 +40,40 @@ class Sources:
         self._memories = memories
         self._ingestion = ingestion
 
-    def add(
-        self, principal: Principal, session: str, said: Sequence[Utterance], promise: Promise, *, index: bool = True
-    ) -> list[Memory]:
+    def add(self, principal: Principal, session: str, said: Sequence[Utterance], promise: Promise) -> list[Memory]:
         """Store what the session does not have yet, all or none of the messages. Returns the messages that are new.
 
-        Without `index`, finding them by meaning is left to the caller, by `index`.
         Raises InvalidField, Forbidden or StoreError.
         """
         validation.identifier("session", session)
         known = self._store.read(principal.tenant, lambda tx: self._keys(tx, principal, session))
-        fresh = [one for one in said if one.key not in known]
+        new = self._add(principal, session, [one for one in said if one.key not in known], promise)
+        self.index(principal, new)
+        return new
+
+    def add_said(
+        self, principal: Principal, session: str, said: Sequence[Utterance], *, before: Sequence[Utterance]
+    ) -> list[Memory]:
+        """Store what is said now, which is new however often it was said before; and of what a client sends as said
+        `before`, what the end of the session does not have. Returns the messages that are new: to let them be found by
+        meaning is left to the caller, by `index`.
+
+        Raises InvalidField, Forbidden or StoreError.
+        """
+        validation.identifier("session", session)
+        owner = access.writable_owner(principal, None)
+        most = 2 * len(before) + _OTHERS
+        # No more is read than was sent: a session may be long.
+        last = (
+            self._store.read(principal.tenant, lambda tx: tx.surroundings.last_said(owner, session, most))
+            if before
+            else []
+        )
+        known = _keys_of(last)
+        fresh = [one for one in before if one.key not in known]
+        return self._add(principal, session, [*fresh, *said], lambda _, __: None)
+
+    def _add(self, principal: Principal, session: str, fresh: Sequence[Utterance], promise: Promise) -> list[Memory]:
         for one in fresh:
             if one.role == "tool":
                 self._add_tool_output(principal, session, one)
@@ -62,10 +89,7 @@ class Sources:
                 promise(tx, new)
             return new
 
-        new = self._store.write(principal.tenant, work) if prepared else []
-        if index:
-            self.index(principal, new)
-        return new
+        return self._store.write(principal.tenant, work) if prepared else []
 
     def index(self, principal: Principal, messages: list[Memory]) -> None:
         """Let messages be found by meaning; where nobody asks for it, it is done later."""
@@ -90,11 +114,8 @@ class Sources:
 
     def _keys(self, tx: Reader, principal: Principal, session: str) -> set[str]:
         """The keys of what a session has, whether or not it was deleted."""
-        found: set[str] = set()
-        for memory in self._rows(tx, principal, session, Kind.CHAT_MESSAGE):
-            found.add(str((memory.meta or {}).get("key")))
-        for memory in self._rows(tx, principal, session, Kind.TOOL_OUTPUT):
-            found.add(memory.source_ref or "")
+        found = _keys_of(self._rows(tx, principal, session, Kind.CHAT_MESSAGE))
+        found.update(memory.source_ref or "" for memory in self._rows(tx, principal, session, Kind.TOOL_OUTPUT))
         return found
 
     def tool_texts(self, tx: Reader, principal: Principal, session: str) -> list[str]:
@@ -121,3 +142,19 @@ class Sources:
 
 def _is_short(memory: Memory) -> bool:
     return int((memory.meta or {}).get("size", 0)) <= _LONG_OUTPUT
+
+
+def _keys_of(messages: Iterable[Memory]) -> set[str]:
+    """The keys of messages: their own, and those that `keyed` would give them for their words, whichever their door."""
+    found: set[str] = set()
+    seen: Counter[str] = Counter()
+    for memory in messages:
+        meta = memory.meta or {}
+        found.add(str(meta.get("key")))
+        # Not every client names who speaks.
+        for digest in {
+            digest_of(role_of(str(meta.get("role"))), name, memory.content) for name in (meta.get("speaker"), None)
+        }:
+            found.add(f"{digest}-{seen[digest]}")
+            seen[digest] += 1
+    return found

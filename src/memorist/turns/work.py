@@ -112,16 +112,19 @@ class _Work:
     def answer(self) -> None:
         # First of all what was said is stored, so that nothing is lost whatever happens to the model. Its meaning is
         # computed while the model thinks: whoever waits for the first word does not wait for that as well.
-        self._keep([], index=False)
+        *before, asked = (one for one in self._messages if one.role != "system")
+        self._keep(asked, before)
         box = self._means.toolbox() if self._include_memory else None
         tools = box.offered(self._run.principal) if box is not None else ()
         prompt = self._prompt(tools)
         run, kept = self._run, list(self._kept)
         indexing = self._means.runner.meanwhile(lambda: self._means.extraction.index_kept(run.principal, kept))
         text = self._converse(prompt, box, tools)
-        self._run.emit("synthesis", {"answer": text, **spent(self.usage)})
         at = self._run.clock.now()
-        self._keep([Message("assistant", text)] if text.strip() else [])
+        # Before it is told: whoever has it may send it as said before at once.
+        answered = self._keep(Message("assistant", text)) if text.strip() else []
+        self._run.emit("synthesis", {"answer": text, **spent(self.usage)})
+        self._means.extraction.index_kept(run.principal, answered)
         if not self.is_trial:
             self._run.emit("agent.completed", self.learn())
         if indexing is not None:
@@ -132,13 +135,16 @@ class _Work:
 
     # Remembering
 
-    def _keep(self, more: Sequence[Message], *, index: bool = True) -> None:
-        run = self._run
-        self._fresh = [*(self._fresh or self._messages[-1:]), *more]
-        if run.turn.has_session:
-            said = [one for one in self._messages if one.role != "system"]
-            keep = self._means.extraction.keep_messages
-            self._kept += keep(run.principal, run.turn.session, [*said, *more], index=index)
+    def _keep(self, said: Message, before: Sequence[Message] = ()) -> list[Memory]:
+        """Store what is said in the turn, and what the session has not of what was said before. Returns what is new."""
+        turn = self._run.turn
+        self._fresh.append(said)
+        if not turn.has_session:
+            return []
+        keep = self._means.extraction.keep_messages
+        kept = keep(self._run.principal, turn.session, [said], turn=turn.id, before=before)
+        self._kept += kept
+        return kept
 
     def learn(self) -> dict[str, Any]:
         """Find what is worth remembering. Whatever goes wrong with it is told, and is no failure of the turn."""

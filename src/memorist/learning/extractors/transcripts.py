@@ -265,6 +265,11 @@ def _name_of(mark: re.Match[str]) -> str:
     return str(mark["heading"] or mark["bold"] or mark["plain"]).strip()
 
 
+def digest_of(role: str, name: str | None, content: str) -> str:
+    """What is the same of messages in which the same speaker says the same."""
+    return hashlib.sha256(f"{role}\0{name or ''}\0{content}".encode("utf-8", "replace")).hexdigest()[:32]
+
+
 def keyed(found: list[Utterance]) -> tuple[Utterance, ...]:
     """Every message with a key: its own, or what it says and how often that was said before."""
     seen: Counter[str] = Counter()
@@ -275,10 +280,8 @@ def keyed(found: list[Utterance]) -> tuple[Utterance, ...]:
         if not one.content.strip():
             continue
         if not one.key:
-            digest = hashlib.sha256(
-                f"{one.role}\0{one.name or ''}\0{one.content}".encode("utf-8", "replace")
-            ).hexdigest()
-            one = replace(one, key=f"{digest[:32]}-{seen[digest]}")
+            digest = digest_of(one.role, one.name, one.content)
+            one = replace(one, key=f"{digest}-{seen[digest]}")
             seen[digest] += 1
         keyed.append(one)
     return tuple(keyed)
