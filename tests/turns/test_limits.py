@@ -307,3 +307,15 @@ def test_a_turn_that_is_worked_on_here_is_late_and_not_lost(
     assert core.turns.get(ADA, turn.id).status is TurnStatus.RUNNING
     released.set()
     assert names(core, turn.id)[-1] == "turn.completed"
+
+
+def test_a_repeated_turn_needs_one_connection(tmp_path: Path, model: ScriptedServer, own_postgres_url: str) -> None:
+    core = open_core(turn_settings(tmp_path, model.url, database=own_postgres_url, pool_size=1, pool_timeout_s=2))
+    try:
+        core.identity.create_tenant("local")
+        first = core.turns.start(ADA, HELLO, idempotency_key="k")
+        assert names(core, first.id)[-1] == "turn.completed"
+        again = core.turns.start(ADA, HELLO, idempotency_key="k")
+        assert (again.id, again.status, again.replayed) == (first.id, TurnStatus.COMPLETED, True)
+    finally:
+        core.close()

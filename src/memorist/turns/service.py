@@ -116,20 +116,22 @@ class Turns:
             "trial": trial,
         }
         turn = self._new(principal, session, request)
-        made = self._idempotency.write(
+        turn_id = self._idempotency.write(
             principal,
             "turn",
             idempotency_key,
             [request, session],
             lambda tx: self._insert(tx, turn, llm),
-            lambda one: one.id,
-            lambda known: replace(self._known(principal.tenant, known), replayed=True),
+            str,
+            str,
         )
-        if made is turn:
-            who = replace(principal, session=turn.session)
-            run = Run(self._store, self._clock, self.listeners.tell, who, turn)
-            self.runner.begin(run, carried(lambda run: answer(run, llm, self._means)))
-        return made
+        if turn_id != turn.id:
+            # Read once that transaction is over: whoever holds one connection must not wait for a second one.
+            return replace(self._known(principal.tenant, turn_id), replayed=True)
+        who = replace(principal, session=turn.session)
+        run = Run(self._store, self._clock, self.listeners.tell, who, turn)
+        self.runner.begin(run, carried(lambda run: answer(run, llm, self._means)))
+        return turn
 
     def _new(self, principal: Principal, session: str | None, request: Mapping[str, Any]) -> Turn:
         turn_id = new_id("turn")
@@ -146,13 +148,13 @@ class Turns:
             attended_until=now + ATTENDED_FOR,
         )
 
-    def _insert(self, tx: Writer, turn: Turn, llm: Llm) -> Turn:
+    def _insert(self, tx: Writer, turn: Turn, llm: Llm) -> str:
         if 0 < self._limits.budget_usd <= self.spending.this_month(tx):
             raise BudgetSpent
         tx.turns.insert(turn)
         told = {"turn_id": turn.id, "session_id": turn.session, "model": llm.model_id}
         tx.turns.append_event(turn.id, TurnEvent(1, STARTED, told, turn.created_at))
-        return turn
+        return turn.id
 
     def _known(self, tenant: str, turn_id: str) -> Turn:
         found = self._store.read(tenant, lambda tx: tx.turns.get(turn_id))
