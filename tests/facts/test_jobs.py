@@ -181,6 +181,49 @@ def test_attempt_that_took_too_long_has_no_effect(core: Core, ada: Principal) ->
     assert kept is None
 
 
+def test_job_that_takes_longer_than_a_claim_is_begun_once(core: Core, ada: Principal) -> None:
+    clock = FrozenClock()
+    started, release = threading.Event(), threading.Event()
+    begun: list[int] = []
+
+    def slow(job: Job) -> dict[str, Any]:
+        begun.append(job.attempts)
+        clock.advance(timedelta(seconds=1))
+        assert jobs.note(job, {"so": "far"})
+        started.set()
+        assert release.wait(30)
+        return {"by": "the slow one"}
+
+    jobs = jobs_of(core, slow, clock)
+    other = jobs_of(core, lambda _: pytest.fail("another has it"), clock, background=False)
+    job = add(core, jobs, ada)
+    jobs.wake(ada.tenant)
+    try:
+        assert started.wait(10)
+        for _ in range(2 * ATTEMPTS):
+            clock.advance(CLAIMED_FOR / 2)
+            jobs.extend_claims()
+            assert other.run_due(ada.tenant) == 0
+        # Where the store did not answer in time, it is still not begun again beside itself.
+        clock.advance(2 * CLAIMED_FOR)
+        assert jobs.run_due(ada.tenant) == other.run_due(ada.tenant) == 0
+    finally:
+        release.set()
+        jobs.close()
+    done = jobs.get(ada, job.id)
+    assert (begun, done.status, done.attempts, done.result) == ([1], JobStatus.DONE, 1, {"by": "the slow one"})
+
+
+def test_what_is_not_worked_on_any_more_is_not_kept(core: Core, ada: Principal) -> None:
+    clock = FrozenClock()
+    jobs = jobs_of(core, failing(LlmUnavailable()), clock)
+    job = add(core, jobs, ada)
+    jobs.run_due(ada.tenant)
+    waiting = jobs.get(ada, job.id)
+    jobs.extend_claims()
+    assert jobs.get(ada, job.id) == waiting
+
+
 def test_claimed_job_is_nobody_elses_and_is_forgotten_when_it_succeeds(core: Core, ada: Principal) -> None:
     jobs = jobs_of(core, lambda _: {"answer": 42})
     job = add(core, jobs, ada, claimed=True)

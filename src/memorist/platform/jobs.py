@@ -1,18 +1,19 @@
 """Work that is promised now and done later: judging and extraction.
 
 A job is a row, written in the transaction of what caused it: it is not lost when a process dies. Whoever takes one
-moves its time on, so that others leave it alone for a while and find it again where the taker is gone. A job that
-fails is tried again, later each time, and at last is dead: kept, with its error, until somebody retries or drops it.
-An attempt may be interrupted anywhere, so a handler must not mind running twice; what must happen once goes into the
-function that a handler returns, which runs in the transaction that notes the job as done.
+moves its time on, and does so again while it works, so that others leave it alone, and find it where the taker is gone.
+A job that fails is tried again, later each time, and at last is dead: kept, with its error, until somebody retries or
+drops it. An attempt may be interrupted anywhere, so a handler must not mind running twice; what must happen once goes
+into the function that a handler returns, which runs in the transaction that notes the job as done.
 """
 
 import random
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from memorist.errors import Conflict, Forbidden, Invalid, LlmRefused, MemoristError, NotFound
@@ -20,7 +21,7 @@ from memorist.ids import new_id, parse_id
 from memorist.models.fair_share import BACKGROUND, WHOSE
 from memorist.platform import access, validation
 from memorist.platform.acts import working
-from memorist.platform.loop import TenantLoop, unexpected_is_logged
+from memorist.platform.loop import Loop, TenantLoop, unexpected_is_logged
 from memorist.platform.paging import Page, id_cursors, page_of
 from memorist.platform.redaction import Redaction
 from memorist.platform.rounds import all_due
@@ -42,6 +43,7 @@ Whatever it raises is a failed attempt; `retry_after` on the error (seconds) put
 
 ATTEMPTS = 8
 CLAIMED_FOR = timedelta(minutes=5)
+_EXTEND_EVERY_S = 60.0
 _FIRST_WAIT_S = 5.0
 _WAIT_FACTOR = 3.0
 _LONGEST_WAIT_S = 900.0
@@ -83,6 +85,9 @@ class Jobs:
         self._tidied = float("-inf")
         self._looked: set[str] = set()
         self._running: set[threading.Thread] = set()
+        self._worked_on: dict[tuple[str, int], Job] = {}
+        """What is done here and now, by its id and attempt."""
+        self._claims = Loop("claims", self.extend_claims, _EXTEND_EVERY_S, at_once=False, background=background)
         self._loop = TenantLoop(
             "jobs",
             self._find_due,
@@ -137,7 +142,10 @@ class Jobs:
         """
         now = self._clock.now()
         noted = replace(job, run_at=now + CLAIMED_FOR, result=so_far, updated_at=now)
-        return self._store.write(job.tenant, lambda tx: tx.jobs.finish(noted))
+        is_its_own = self._store.write(job.tenant, lambda tx: tx.jobs.finish(noted))
+        if (job.id, job.attempts) in self._worked_on:
+            self._worked_on[job.id, job.attempts] = noted
+        return is_its_own
 
     def wake(self, tenant: str) -> None:
         """See to it that what was added is done soon, in the background. Never waits and never fails."""
@@ -150,7 +158,8 @@ class Jobs:
 
         Never raises: how it went is in the job that comes back.
         """
-        done = self._attempt(job, forget=True)
+        with self._working_on(job):
+            done = self._attempt(job, forget=True)
         if done.status is JobStatus.WAITING or self._was_left(job.tenant):
             self.wake(job.tenant)
         return done
@@ -173,7 +182,8 @@ class Jobs:
         """Do all jobs of a tenant that are due, here and now, one after the other. Returns how many there were."""
         count = 0
         while claimed := self._claim(tenant, 1):
-            self._attempt(claimed[0])
+            with self._working_on(claimed[0]):
+                self._attempt(claimed[0])
             count += 1
         return count
 
@@ -182,7 +192,37 @@ class Jobs:
         # Looked for before it is claimed: a claim is a write, and there is mostly nothing to do.
         if not self._store.read(tenant, lambda tx: tx.jobs.has_due(now), snapshot=False):
             return []
-        return self._store.write(tenant, lambda tx: tx.jobs.claim(now, now + CLAIMED_FOR, limit))
+        until = now + CLAIMED_FOR
+
+        def work(tx: Writer) -> list[Job]:
+            # What is worked on here is late, not lost, even where it could not be said in time.
+            self._extend(tx, tenant, until)
+            return tx.jobs.claim(now, until, limit)
+
+        return self._store.write(tenant, work)
+
+    @contextmanager
+    def _working_on(self, job: Job) -> Iterator[None]:
+        self._worked_on[job.id, job.attempts] = job
+        self._claims.start()
+        try:
+            yield
+        finally:
+            self._worked_on.pop((job.id, job.attempts), None)
+
+    def extend_claims(self) -> None:
+        """Keep what is worked on here some minutes more, however long a model takes: others would begin it again."""
+        until = self._clock.now() + CLAIMED_FOR
+        self._claims.each(
+            sorted({job.tenant for job in list(self._worked_on.values())}),
+            lambda name: self._store.write(name, lambda tx: self._extend(tx, name, until), is_told=False),
+        )
+
+    def _extend(self, tx: Writer, tenant: str, until: datetime) -> None:
+        # In the order of ids, so that no two processes wait for each other.
+        for _, job in sorted(list(self._worked_on.items())):
+            if job.tenant == tenant:
+                tx.jobs.extend(job, until)
 
     @property
     def running(self) -> int:
@@ -254,6 +294,7 @@ class Jobs:
     def close(self) -> None:
         """Take no more jobs, and give those that run a moment; what they do not finish is done again later."""
         self._loop.close()
+        self._claims.close()
 
     def _give_them_a_moment(self) -> None:
         deadline = time.monotonic() + _GRACE_S
@@ -275,9 +316,11 @@ class Jobs:
     def _work(self, job: Job) -> None:
         WHOSE.set(BACKGROUND)
         try:
-            if self._before(job) or not self._loop.stopping:
-                self._attempt(job)
-            else:
+            with self._working_on(job):
+                is_wanted = self._before(job) or not self._loop.stopping
+                if is_wanted:
+                    self._attempt(job)
+            if not is_wanted:
                 self._give_back(job)
         finally:
             self._running.discard(threading.current_thread())

@@ -171,6 +171,12 @@ class JobWrites(JobReads, Protocol):
 
     def retry(self, job_id: str, now: datetime) -> bool:
         """Make a job due now. False where it is done or gone."""
+    def extend(self, job: Job, until: datetime) -> bool:
+        """Keep a job until then for the attempt that `job` is. False where it was given to another one meanwhile, or
+        that one has noted something since.
+        """
+        ...
+
         ...
 
     def drop(self, job_id: str) -> bool: ...

@@ -57,6 +57,10 @@ class JobStatements(TenantStatements):
     def hold(self, job_id: str) -> bool:
         return self._run("hold_job", id=job_id) == 1
 
+    def extend(self, job: Job, until: datetime) -> bool:
+        known = {"id": job.id, "attempts": job.attempts, "updated_at": to_micros(job.updated_at)}
+        return self._run("extend_job", until=to_micros(until), **known) == 1
+
     def finish(self, job: Job) -> bool:
         noted = self._run(
             "finish_job",

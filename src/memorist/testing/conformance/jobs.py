@@ -80,6 +80,20 @@ class JobConformance(StoreFixtures):
         assert not store.write(tenant, lambda tx: tx.jobs.finish(done))
         assert store.read(tenant, lambda tx: tx.jobs.get(second.id)) == done
 
+    def test_only_the_attempt_that_has_a_job_keeps_it_longer(self, store: Store, tenant: str) -> None:
+        later = _SOON + timedelta(minutes=5)
+        _insert(store, make_job(tenant))
+        [first] = store.write(tenant, lambda tx: tx.jobs.claim(START, START, 1))
+        [second] = store.write(tenant, lambda tx: tx.jobs.claim(START, _SOON, 1))
+        assert not store.write(tenant, lambda tx: tx.jobs.extend(first, later))
+        assert store.read(tenant, lambda tx: tx.jobs.get(second.id)) == second
+        assert store.write(tenant, lambda tx: tx.jobs.extend(second, later))
+        assert store.read(tenant, lambda tx: tx.jobs.get(second.id)) == replace(second, run_at=later)
+        failed = replace(second, error="It is down.", updated_at=_SOON)
+        assert store.write(tenant, lambda tx: tx.jobs.finish(failed))
+        assert not store.write(tenant, lambda tx: tx.jobs.extend(second, later))
+        assert store.read(tenant, lambda tx: tx.jobs.get(second.id)) == failed
+
     def test_a_job_that_is_held_is_nobody_else_s_until_then(self, store: Store, tenant: str) -> None:
         job = make_job(tenant, attempts=2)
         _insert(store, job)

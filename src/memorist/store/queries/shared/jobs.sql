@@ -33,6 +33,11 @@ UPDATE jobs SET attempts = attempts WHERE tenant_id = :tenant AND id = :id
 UPDATE jobs SET status = :status, run_at = :run_at, error = :error, result = :result, updated_at = :updated_at
 WHERE tenant_id = :tenant AND id = :id AND status = 'waiting' AND attempts = :attempts
 
+-- name: extend_job
+-- Keep a job for the attempt that has it, unless it was given to another one meanwhile, or that one has said something.
+UPDATE jobs SET run_at = :until
+WHERE tenant_id = :tenant AND id = :id AND status = 'waiting' AND attempts = :attempts AND updated_at = :updated_at
+
 -- name: retry_job
 -- Make a job due now; a dead one as if it had never been tried.
 UPDATE jobs SET
