@@ -7,12 +7,13 @@ import pytest
 
 from memorist.bootstrap import open_core
 from memorist.core import Core
-from memorist.errors import Forbidden
+from memorist.errors import Forbidden, StoreUnavailable
 from memorist.memories.values import Draft
 from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
 from memorist.testing import StepClock
 from tests.audit.conftest import acts_of, rows_as_text
+from tests.support.stores import unwritable
 
 
 @pytest.fixture
@@ -103,6 +104,29 @@ def test_more_reads_than_memory_holds_are_counted(core: Core, tenant: str, monke
         with core.audit.acting("library", "list", who):
             pass
     assert [(act.kind, act.times) for act in acts_of(core, tenant)] == [("read", 1)] * 3 + [("lost", 2)]
+
+
+def test_a_tenant_that_cannot_be_written_keeps_no_other_from_its_chain(core: Core, tenant: str) -> None:
+    names = [f"{tenant}-{place}" for place in "abc"]
+
+    def look() -> None:
+        for name in names:
+            with core.audit.acting("library", "look", Principal(name, Role.USER, "ada")):
+                pass
+
+    def chained() -> list[int]:
+        return [core.store.read(name, lambda tx: len(tx.audit.follow(0, 10))) for name in names]
+
+    look()
+    with unwritable(core.store, names[1]):
+        with pytest.raises(StoreUnavailable):
+            core.audit.flush()
+        look()
+        with pytest.raises(StoreUnavailable):
+            core.audit.flush()
+        assert chained() == [2, 0, 2]
+    core.audit.flush()
+    assert chained() == [2, 2, 2]
 
 
 def test_each_tenant_has_a_chain_of_its_own(core: Core, tenant: str) -> None:

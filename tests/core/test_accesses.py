@@ -4,6 +4,7 @@ import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -11,11 +12,12 @@ from memorist.bootstrap import open_core
 from memorist.core import Core
 from memorist.errors import StoreUnavailable
 from memorist.memories.values import Memory
-from memorist.platform.values import Principal
+from memorist.platform.values import Principal, Role
+from memorist.recall.values import Question
 from memorist.testing import StepClock
 from tests.support.jobs import read_memory
 from tests.support.processes import in_process
-from tests.support.stores import bare
+from tests.support.stores import bare, unwritable
 
 Remember = Callable[..., Memory]
 
@@ -132,6 +134,34 @@ def test_counts_that_could_not_be_written_are_written_later(
     assert core.memories.get(ada, memory.id).access_count == 2
     core.accesses.flush()
     assert in_database(core, memory) == 2
+
+
+def test_a_tenant_that_cannot_be_written_keeps_no_other_from_being_counted(
+    core: Core, ada: Principal, remember: Remember
+) -> None:
+    everybody = [replace(ada, tenant=f"{ada.tenant}-{place}") for place in "abc"]
+    admins = [Principal(one.tenant, Role.ADMIN) for one in everybody]
+    for one, admin in zip(everybody, admins, strict=True):
+        core.identity.create_tenant(one.tenant)
+        core.identity.create_key(admin, Role.USER, user="ada")
+    memories = [remember(one, "the kettle is blue") for one in everybody]
+
+    def noted() -> list[tuple[int, int, bool]]:
+        """How often each was read and recalled, and whether its key was used."""
+        reads = [in_database(core, memory) for memory in memories]
+        recalls = [core.store.read(one.tenant, lambda tx, id_=one.id: tx.recalls.of(id_, 10)) for one in memories]
+        used = [core.identity.list_keys(admin)[0].last_used_at is not None for admin in admins]
+        return list(zip(reads, map(len, recalls), used, strict=True))
+
+    for number in (1, 0, 2):  # Whoever fails comes first.
+        assert core.recall.recall(everybody[number], Question("kettle", min_score=0.0)).hits
+        key = core.identity.list_keys(admins[number])[0]
+        core.accesses.record_key(key.tenant, key.id, core.clock.now())
+    with unwritable(core.store, everybody[1].tenant), pytest.raises(StoreUnavailable):
+        core.accesses.flush()
+    assert noted() == [(1, 1, True), (0, 0, False), (1, 1, True)]
+    core.accesses.flush()
+    assert noted() == [(1, 1, True)] * 3
 
 
 def test_closing_makes_counts_durable(database_url: str, core: Core, ada: Principal, remember: Remember) -> None:

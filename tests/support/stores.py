@@ -1,11 +1,18 @@
-"""Settings of a store without models, which cost seconds where most tests are not about meaning; and its raw bytes."""
+"""Settings of a store without models, which cost seconds where most tests are not about meaning; its raw bytes; and one
+that fails for a tenant.
+"""
 
 import subprocess
 from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from memorist.errors import StoreUnavailable
 from memorist.ports import Store
 from memorist.settings import Settings
 from memorist.store.sql_store import SqlStore
@@ -23,6 +30,21 @@ def checked(store: Store, tenant: str) -> str:
     assert isinstance(store, SqlStore)
     assert set(store.driver.health(True).values()) == {"ok"}
     return store.driver.read(tenant, partial(store._check_tenant, tenant))
+
+
+@contextmanager
+def unwritable(store: Store, tenant: str) -> Iterator[None]:
+    """Within, nothing of one tenant is written, as where its node of a cluster is down; others are as they were."""
+    write = store.write
+
+    def refuse(whose: str, work: Any, **options: Any) -> Any:
+        if whose == tenant:
+            raise StoreUnavailable
+        return write(whose, work, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store, "write", refuse)
+        yield
 
 
 def bytes_in(folder: Path) -> bytes:

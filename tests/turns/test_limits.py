@@ -5,6 +5,7 @@ import os
 import subprocess
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -19,9 +20,11 @@ from memorist.models.values import Usage
 from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
 from memorist.testing import FrozenClock, new_tenant
+from memorist.turns.run import is_lost
 from memorist.turns.values import TurnStatus
 from tests.http.test_server import MEMORIST
 from tests.support.scripted_http import Body, Reply, ScriptedServer
+from tests.support.stores import unwritable
 from tests.support.talking import says
 from tests.support.waiting import SOON
 from tests.turns.conftest import turn_settings
@@ -307,6 +310,29 @@ def test_a_turn_that_is_worked_on_here_is_late_and_not_lost(
     assert core.turns.get(ADA, turn.id).status is TurnStatus.RUNNING
     released.set()
     assert names(core, turn.id)[-1] == "turn.completed"
+
+
+def test_a_tenant_that_cannot_be_written_ends_no_turns_of_others(
+    core: Core, clock: FrozenClock, model: ScriptedServer
+) -> None:
+    both_ask, released = threading.Barrier(3), threading.Event()
+
+    def wait(reply: Reply, body: Body) -> None:
+        both_ask.wait(SOON)
+        released.wait(SOON)
+        says("Late, but here.")(reply, body)
+
+    model.scripts += [wait, wait]
+    core.identity.create_tenant("other")
+    turns = {tenant: core.turns.start(replace(ADA, tenant=tenant), HELLO).id for tenant in ("other", "local")}
+    both_ask.wait(SOON)
+    with unwritable(core.store, "other"):
+        clock.advance(timedelta(seconds=9))
+        core.turns.runner.hold_all()
+        found = [core.store.read(tenant, lambda tx, id_=id_: tx.turns.get(id_)) for tenant, id_ in turns.items()]
+    released.set()
+    soon = clock.now() + timedelta(seconds=5)
+    assert [turn is not None and is_lost(turn, soon) for turn in found] == [True, False]
 
 
 def test_a_repeated_turn_needs_one_connection(tmp_path: Path, model: ScriptedServer, own_postgres_url: str) -> None:

@@ -18,7 +18,7 @@ from memorist.audit.values import NO_TENANT, AuditEntry, AuditFilter, ChainCheck
 from memorist.errors import MemoristError, ServerBusy, TooManyRequests, Unauthenticated
 from memorist.platform import access, acts, validation
 from memorist.platform.acts import ACT, OK, ActKind, CurrentAct, Where
-from memorist.platform.loop import Loop
+from memorist.platform.loop import Loop, do_each
 from memorist.platform.paging import Cursors, Page, number_part
 from memorist.platform.values import Principal
 from memorist.ports import Reader, Store, Writer
@@ -131,17 +131,22 @@ class AuditLog:
     # Chaining
 
     def flush(self) -> None:
-        """Give what was noted here, and what waits, its place in the chain. Raises StoreError; nothing is lost then."""
+        """Give what was noted here, and what waits, its place in the chain. Raises StoreError; nothing is lost then,
+        and every tenant whose chain can be written has its own.
+        """
         with self._one_flush, acts.aside():
             with self._lock:
                 pending, self._pending = self._pending, defaultdict(list)
                 counted, self._counted = self._counted, Counter()
                 lost, self._lost = self._lost, Counter()
                 written, self._written = self._written, set()
+
+            def work(tenant: str) -> None:
+                self._flush_tenant(tenant, pending[tenant], counted, lost)
+                written.discard(tenant)
+
             try:
-                for tenant in sorted({*pending, *lost, *written, *(same[0] for same in counted)}):
-                    self._flush_tenant(tenant, pending[tenant], counted, lost)
-                    written.discard(tenant)
+                do_each(sorted({*pending, *lost, *written, *(same[0] for same in counted)}), work)
             finally:
                 self._take_back(pending, counted, lost, written)
 

@@ -20,7 +20,7 @@ from memorist.ids import new_id
 from memorist.memories.values import Memory, PastRecall
 from memorist.platform import acts
 from memorist.platform.erased_names import subject_of
-from memorist.platform.loop import Loop
+from memorist.platform.loop import Loop, do_each
 from memorist.platform.values import Owner, OwnerFilter, Principal
 from memorist.ports import Store, Writer
 from memorist.secrets.logs import redacting_logger
@@ -153,12 +153,14 @@ class AccessLog:
             self._keep_recalls(tenant, lambda recall: not owner.matches(Owner(recall.user, recall.agent)))
 
     def _keep_recalls(self, tenant: str, wanted: Callable[[PastRecall], bool]) -> None:
-        kept = [recall for recall in self._recalls.pop(tenant, ()) if wanted(recall)]
-        if kept:
-            self._recalls[tenant] = deque(kept, maxlen=_MOST_RECALLS)
+        # What is being written comes back where that fails.
+        for waiting in (self._recalls, self._flushing_recalls):
+            kept = [recall for recall in waiting.pop(tenant, ()) if wanted(recall)]
+            if kept:
+                waiting[tenant] = deque(kept, maxlen=_MOST_RECALLS)
 
     def flush(self) -> None:
-        """Write what has been noted. Raises StoreError, keeping the counts of reads for the next time."""
+        """Write what has been noted. Raises StoreError, keeping what could not be written for the next time."""
         with self._one_flush, acts.aside():
             self._flush()
 
@@ -167,15 +169,20 @@ class AccessLog:
             self._flushing, self._reads = self._reads, defaultdict(dict)
             self._flushing_recalls, self._recalls = self._recalls, {}
             key_uses, self._key_uses = self._key_uses, defaultdict(dict)
-        try:
-            for tenant, reads in list(self._flushing.items()):
+
+        def work(tenant: str) -> None:
+            if reads := self._flushing.get(tenant):
                 recalls = self._flushing_recalls.get(tenant, ())
                 self._store.write(tenant, partial(self._write, tenant, reads, recalls), is_told=False)
                 self._note_written(tenant)
-            for tenant, uses in key_uses.items():
+            if uses := key_uses.get(tenant):
                 self._store.write(tenant, partial(_touch, uses), is_told=False)
+                del key_uses[tenant]
+
+        try:
+            do_each([*self._flushing, *(key_uses.keys() - self._flushing.keys())], work)
         finally:
-            self._take_back()
+            self._take_back(key_uses)
 
     def _write(self, tenant: str, reads: _Reads, recalls: Sequence[PastRecall], tx: Writer) -> None:
         # Adding to the reads first locks the memories: none is erased while what it was recalled for is written.
@@ -198,14 +205,20 @@ class AccessLog:
                 del self._written[key]
             self._committing = {}
             del self._flushing[tenant]
+            self._flushing_recalls.pop(tenant, None)
 
-    def _take_back(self) -> None:
-        """Count what could not be written with what came since."""
+    def _take_back(self, key_uses: dict[str, dict[str, datetime]]) -> None:
+        """Put what could not be written with what came since."""
         with self._lock:
             for tenant, reads in self._flushing.items():
                 for memory_id, (count, at) in reads.items():
                     more, last = self._reads[tenant].get(memory_id, (0, at))
                     self._reads[tenant][memory_id] = (count + more, last)
+            for tenant, recalls in self._flushing_recalls.items():
+                since = self._recalls.get(tenant, ())
+                self._recalls[tenant] = deque((*recalls, *since), maxlen=_MOST_RECALLS)
+            for tenant, uses in key_uses.items():
+                self._key_uses[tenant] = uses | self._key_uses[tenant]
             self._flushing, self._flushing_recalls, self._committing = {}, {}, {}
 
     def close(self) -> None:

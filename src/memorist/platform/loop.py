@@ -209,6 +209,19 @@ class TenantLoop(Loop):
         self._failing[tenant] = times, time.monotonic() + self.every * 2**times
 
 
+def do_each(names: Iterable[str], work: Callable[[str], object]) -> None:
+    """Do a part of the work for each, to the last: one that fails keeps no other from it. Raises the first failure."""
+    failures: list[MemoristError] = []
+    for name in names:
+        try:
+            with unexpected_is_logged(f"the work for {name}"):
+                work(name)
+        except MemoristError as error:
+            failures.append(error)
+    if failures:
+        raise failures[0]
+
+
 @contextmanager
 def unexpected_is_logged(what: str) -> Iterator[None]:
     """Nothing but a MemoristError leaves this block: anything else is logged, and told by its kind alone."""

@@ -85,15 +85,17 @@ class Runner:
         by_tenant: dict[str, list[Run]] = {}
         for run in list(self._running.values()):
             by_tenant.setdefault(run.principal.tenant, []).append(run)
-        for tenant, runs in by_tenant.items():
-            now = self._clock.now()
+        self._loop.each(by_tenant, lambda tenant: self._hold(tenant, by_tenant[tenant]))
 
-            def work(tx: Writer, runs: Sequence[Run] = runs, now: datetime = now) -> list[Turn | None]:
-                held = (tx.turns.hold(run.turn.id, self.name, now + LEASE) for run in runs)
-                return [tx.turns.get(run.turn.id) if is_held else None for run, is_held in zip(runs, held, strict=True)]
+    def _hold(self, tenant: str, runs: Sequence[Run]) -> None:
+        now = self._clock.now()
 
-            for run, turn in zip(runs, self._store.write(tenant, work), strict=True):
-                self._look_at(run, turn, now)
+        def work(tx: Writer) -> list[Turn | None]:
+            held = (tx.turns.hold(run.turn.id, self.name, now + LEASE) for run in runs)
+            return [tx.turns.get(run.turn.id) if is_held else None for run, is_held in zip(runs, held, strict=True)]
+
+        for run, turn in zip(runs, self._store.write(tenant, work), strict=True):
+            self._look_at(run, turn, now)
 
     def reap(self, tenant: str) -> int:
         """End the turns of a tenant that nobody works on any more. Returns how many."""
