@@ -5,6 +5,7 @@ import random
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from memorist.errors import EncryptionKeyError, InvalidSetting, StoreCorrupt
 from memorist.memories import writing
 from memorist.memories.values import Draft
 from memorist.platform.values import Owner, Principal, Role, Seal
+from memorist.ports import Reader
 from memorist.recall.values import Question
 from memorist.settings import Settings
 from memorist.settings_sources import load_settings
@@ -304,6 +306,65 @@ def test_new_data_key_takes_the_place_of_the_old_one_while_others_write(encrypte
     found = all_that_reads(core, user)
     assert [one for one in found[0] if one.id != late.id] == before[0]
     assert found[1:5] == before[1:5]
+
+
+def test_rows_read_while_a_key_is_dropped_are_read_again(encrypted: Settings, opened, monkeypatch) -> None:
+    core = opened(encrypted)
+    user = new_user(core)
+    memory, other = (core.memories.remember(user, [Draft(text)])[0].memory for text in ("a text", "another text"))
+    rotate = partial(resealing_of(core).rotate, user.tenant, lambda *_: None)
+    find = core.store.keyring.find
+
+    def find_later(*arguments: Any, **options: Any) -> Any:
+        """As if the old key had been dropped between a row and the keys."""
+        monkeypatch.undo()
+        rotate()
+        return find(*arguments, **options)
+
+    def read_both(tx: Reader) -> list[str | None]:
+        """As if a new one had come between two rows."""
+        first = tx.memories.get(memory.id)
+        rotate()
+        return [one and one.content for one in (first, tx.memories.get(other.id))]
+
+    monkeypatch.setattr(core.store.keyring, "find", find_later)
+    found = core.store.read(user.tenant, lambda tx: tx.memories.get(memory.id), snapshot=False)
+    assert found.content == "a text"
+    assert core.store.read(user.tenant, read_both, snapshot=False) == ["a text", "another text"]
+
+
+def test_write_that_read_a_row_before_its_key_was_dropped_reads_it_again(
+    own_postgres_url: str, opened, monkeypatch
+) -> None:
+    core = opened(bare(own_postgres_url, encryption_key=MASTER_KEY))
+    user = new_user(core)
+    memory = core.memories.remember(user, [Draft("a text")])[0].memory
+    find = core.store.keyring.find
+
+    def find_later(*arguments: Any, **options: Any) -> Any:
+        monkeypatch.undo()
+        resealing_of(core).rotate(user.tenant, lambda *_: None)
+        return find(*arguments, **options)
+
+    monkeypatch.setattr(core.store.keyring, "find", find_later)
+    assert core.store.write(user.tenant, lambda tx: tx.memories.get(memory.id)).content == "a text"
+
+
+def test_read_that_began_before_a_tenant_was_encrypted_shows_its_text(
+    settings: Settings, encrypted: Settings, opened
+) -> None:
+    plain = opened(settings)
+    user = new_user(plain)
+    memory = plain.memories.remember(user, [Draft("a text", name="a-name")])[0].memory
+    plain.close()
+    core = opened(encrypted)
+
+    def work(tx: Reader) -> list[str | None]:
+        first = tx.memories.find_named("ada", "default", "a-name")
+        resealing_of(core).enable(user.tenant, lambda *_: None)
+        return [one and one.content for one in (first, tx.memories.get(memory.id))]
+
+    assert core.store.read(user.tenant, work, snapshot=False) == ["a text", "a text"]
 
 
 def test_row_that_somebody_changes_meanwhile_is_encrypted_anew_too(

@@ -11,13 +11,15 @@ from typing import Any
 
 from memorist.platform.values import SEALED_TEXT, Seal
 from memorist.store.drivers import Connection, Parameters, Row, Values
-from memorist.store.sealing import BYTES_MARK, EQUAL_MARK, SECRET_BYTES, MasterKeys, TenantKeys
+from memorist.store.sealing import BYTES_MARK, EQUAL_MARK, SECRET_BYTES, MasterKeys, TenantKeys, UnknownKey
 from memorist.store.statements import SqlStatement
 from memorist.times import Clock, SystemClock, to_micros
 
 _MARKS = (SEALED_TEXT, EQUAL_MARK)
 # Tenants whose keys are kept ready.
 _MOST_KEPT = 1024
+# How often rows are read again whose key is not there: between two statements it may have been changed.
+_MOST_LOOKS = 3
 _Rows = tuple[tuple[int, bytes, str, int], ...]
 
 
@@ -106,11 +108,15 @@ class SealedConnection:
         return self._keyring.find(self._connection, self._tenant, writing=self._writing)
 
     def rows(self, statement: SqlStatement, parameters: Parameters) -> list[Row]:
-        return self._opened(self._connection.rows(statement, self._sealed(statement, parameters)))
+        return self._opened(statement, lambda: [self._connection.rows(statement, self._sealed(statement, parameters))])[
+            0
+        ]
 
     def rows_of_each(self, statement: SqlStatement, parameters: Sequence[Parameters]) -> list[list[Row]]:
-        asked = [self._sealed(statement, one) for one in parameters]
-        return [self._opened(rows) for rows in self._connection.rows_of_each(statement, asked)]
+        return self._opened(
+            statement,
+            lambda: self._connection.rows_of_each(statement, [self._sealed(statement, one) for one in parameters]),
+        )
 
     def run(self, statement: SqlStatement, parameters: Parameters | Values) -> int:
         return self._connection.run(statement, self._sealed(statement, parameters))
@@ -134,10 +140,37 @@ class SealedConnection:
         }
         return {**parameters, **changed}
 
-    def _opened(self, rows: list[Row]) -> list[Row]:
-        if not any(_is_marked(value) for row in rows for value in row) or (keys := self._keys) is None:
-            return rows
-        return [tuple(keys.open(value) if _is_marked(value) else value for value in row) for row in rows]
+    def _opened(self, statement: SqlStatement, read: Callable[[], list[list[Row]]]) -> list[list[Row]]:
+        """What was read, in plain text. Raises StoreCorrupt.
+
+        Where each statement sees a state of its own, the keys may be of another one than the rows: then both are read
+        again. What a statement writes is not: that happens once.
+        """
+        found = read()
+        looks = _MOST_LOOKS if not self._writing or statement.sql.startswith("SELECT") else 0
+        for _ in range(looks):
+            try:
+                return self._open_all(found, is_sure=False)
+            except UnknownKey:
+                vars(self).pop("_keys", None)
+                found = read()
+        return self._open_all(found, is_sure=True)
+
+    def _open_all(self, found: list[list[Row]], *, is_sure: bool) -> list[list[Row]]:
+        """Raises UnknownKey where rows and keys may be of two states, unless it `is_sure` that they are not."""
+        if not any(_is_marked(value) for rows in found for row in rows for value in row):
+            return found
+        is_from_before = "_keys" in vars(self)
+        keys = self._keys
+        if keys is None:
+            # It is somebody's text that looks like that; or the tenant was encrypted since it was asked.
+            if is_from_before and not is_sure:
+                raise UnknownKey
+            return found
+        opened = keys.open if is_sure else keys.open_known
+        return [
+            [tuple(opened(value) if _is_marked(value) else value for value in row) for row in rows] for rows in found
+        ]
 
 
 def _is_marked(value: Any) -> bool:

@@ -100,6 +100,10 @@ def read_master_keys(file: str, text: str, command: str) -> MasterKeys:
     return MasterKeys.parse(done.stdout, "encryption_key_command")
 
 
+class UnknownKey(Exception):
+    """Something was encrypted with a key that is not among those at hand."""
+
+
 class TenantKeys:
     """The keys of one tenant; the newest encrypts. `is_complete`: nothing is left that was stored in plain text."""
 
@@ -138,11 +142,15 @@ class TenantKeys:
         """What was encrypted; anything else as it is. Raises StoreCorrupt."""
         return self._opened(value)[0]
 
+    def open_known(self, value: Any) -> Any:
+        """The same; raises UnknownKey where the key may be one that was made, or dropped, since these were read."""
+        return self._opened(value, is_sure=False)[0]
+
     def is_current(self, value: Any) -> bool:
         """Whether it is encrypted with the newest key, or needs not be."""
         return not value or self._opened(value)[1] == self.number
 
-    def _opened(self, value: Any) -> tuple[Any, int | None]:
+    def _opened(self, value: Any, *, is_sure: bool = True) -> tuple[Any, int | None]:
         """The plain value, and the number of the key."""
         try:
             if isinstance(value, bytes):
@@ -156,6 +164,8 @@ class TenantKeys:
                 plain = self._decrypt(int(number), binascii.a2b_base64(body, strict_mode=True), (blank + told).encode())
                 return plain.decode(), int(number)
         except (InvalidTag, KeyError, ValueError) as error:
+            if not is_sure and isinstance(error, KeyError):
+                raise UnknownKey from error
             # Until all is encrypted, it may be somebody's text that happens to look like that.
             if self.is_complete:
                 raise StoreCorrupt(
