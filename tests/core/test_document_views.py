@@ -31,6 +31,13 @@ def test_newest_come_first_by_pages(core: Core, ada: Principal) -> None:
     assert {one.content for one in first.items} == {""}
 
 
+def test_documents_with_names_of_any_script_are_listed(core: Core, ada: Principal) -> None:
+    names = ["report-2026", "~draft", "отчёт-2026", "報告", "🚀"]
+    for name in names:
+        core.ingestion.add_document(ada, title=name, content=f"text of {name}", document_id=name)
+    assert titles(core, ada) == names[::-1]
+
+
 def test_only_those_who_see_its_memories_see_a_document(
     core: Core, ada: Principal, bob: Principal, admin: Principal
 ) -> None:

@@ -4,7 +4,6 @@ from memorist.ingestion.values import Document, DocumentPosition
 from memorist.memories.values import Memory
 from memorist.platform.values import Owner, OwnerFilter
 from memorist.store.rows import (
-    NEWEST_ID,
     document_from_row,
     document_to_parameters,
     memory_from_row,
@@ -12,6 +11,9 @@ from memorist.store.rows import (
     slice_parameters,
 )
 from memorist.store.tenant_statements import TenantStatements
+
+# After every id that a caller may give: names in any script, of which none is as long.
+_AFTER_ALL = "\U0010ffff" * 200
 
 
 class DocumentStatements(TenantStatements):
@@ -47,7 +49,7 @@ class DocumentStatements(TenantStatements):
         return [document_from_row(row) for row in rows]
 
     def latest(self, owner: OwnerFilter, before: DocumentPosition | None, limit: int) -> list[Document]:
-        position = (NEWEST_ID, "", "") if before is None else (before.id, before.owner.user, before.owner.agent)
+        position = (_AFTER_ALL, "", "") if before is None else (before.id, before.owner.user, before.owner.agent)
         rows = self._rows(
             "latest_documents",
             before_id=position[0],

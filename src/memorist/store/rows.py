@@ -13,7 +13,7 @@ from memorist.memories.values import Kind, Memory, Row
 from memorist.platform.values import ApiKey, Event, Owner, OwnerFilter, Role, SignIn, SignInKind
 from memorist.times import from_micros, optional_micros, optional_moment, to_micros
 
-# After every id in byte order, and after every time.
+# After every id that is made here, in byte order, and after every time.
 NEWEST_ID = "~"
 LATEST = 2**62
 

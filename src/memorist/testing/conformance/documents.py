@@ -48,6 +48,7 @@ class DocumentConformance(StoreFixtures):
             assert store.read(tenant, lambda tx: tx.documents.latest(part, middle, 2)) == latest[2:4]
             one = store.read(tenant, lambda tx: tx.documents.find(part, "manual"))
             assert one in expected
+        documents += [make_document(owner=Owner(), id=name) for name in ("~draft", "отчёт", "報告", "\U0010ffff" * 128)]
         assert store.read(tenant, lambda tx: tx.documents.find(OwnerFilter("eve"), "manual")) is None
 
     def test_erased_document_is_gone_and_others_stay(self, store: Store, tenant: str) -> None:
