@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import psycopg
 import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
@@ -25,6 +26,7 @@ from memorist.store.statements import SqlStatement
 from memorist.testing import make_event, make_memory, new_tenant
 from memorist.testing.clocks import START as THEN
 from tests.support.jobs import remember_many
+from tests.support.postgres import Postgres
 from tests.support.processes import in_processes
 from tests.support.stores import bare, checked
 from tests.support.waiting import eventually
@@ -252,6 +254,46 @@ def test_feed_goes_on_after_a_move_to_another_server(postgres_url: str) -> None:
     assert [change.memory_id for change in seen_by(core, ada)] == [first.id, second.id, third.id]
     with pytest.raises(InvalidCursor):
         seen_by(core, ada, moved)
+    core.close()
+
+
+def test_feed_stays_complete_after_a_move_to_a_server_that_has_counted_part_of_the_way(postgres_url: str) -> None:
+    """The numbers of some events are below those of its transactions, and those of later ones above."""
+    core = open_core(bare(postgres_url))
+    tenant = core.identity.create_tenant(new_tenant())[0].id
+    ada = Principal(tenant, Role.USER, "ada")
+    ids = [core.memories.remember(ada, [Draft(f"fact {number}")])[0].memory.id for number in range(6)]
+    before = seen_by(core, ada)
+    last = before[2].position.split("-")[1]
+    moved = f"UPDATE memory_events SET change = change + 1000000000000 WHERE tenant_id = :tenant AND seq > {last}"
+    _execute(core, tenant, moved)
+    for one in before:
+        with core.feed.follow(lambda: ada, one.position) as follower:
+            assert follower.is_lost
+    found = seen_by(core, ada)
+    assert [change.memory_id for change in found] == ids
+    ids.append(core.memories.remember(ada, [Draft("after the move")])[0].memory.id)
+    for number, one in enumerate([*found, *seen_by(core, ada, found[-1].position)]):
+        assert [change.memory_id for change in seen_by(core, ada, one.position)] == ids[number + 1 :]
+    with pytest.raises(InvalidCursor):
+        seen_by(core, ada, before[1].position)
+    core.close()
+
+
+def test_follower_whose_last_event_was_erased_goes_on(postgres: Postgres, postgres_url: str) -> None:
+    """Also while a transaction is open, and the erasure can not be told yet."""
+    core = open_core(bare(postgres_url))
+    tenant = core.identity.create_tenant(new_tenant())[0].id
+    ada = Principal(tenant, Role.USER, "ada")
+    memories = [core.memories.remember(ada, [Draft(text)])[0].memory for text in ("one", "two")]
+    position = seen_by(core, ada)[-1].position
+    with psycopg.connect(postgres.admin_url) as other:
+        other.execute("SELECT pg_current_xact_id()")
+        core.erasure.erase(Principal(tenant, Role.ADMIN), [memories[1].id])
+        with core.feed.follow(lambda: ada, position) as follower:
+            assert (follower.is_lost, follower.position) == (False, position)
+            assert follower.read() == []
+    assert told(seen_by(core, ada, position)) == [("erased", memories[1].id)]
     core.close()
 
 

@@ -61,9 +61,10 @@ class Feed:
         principal = who()
         access.require(principal, access.Action.READ)
         tenant = principal.tenant
-        if self._store.read(tenant, lambda tx: tx.feed.is_foreign()):
+        foreign_until: int = self._store.read(tenant, lambda tx: tx.feed.foreign_until())
+        if foreign_until:
             with acts.aside():
-                self._store.write(tenant, lambda tx: tx.feed.restart())
+                self._store.write(tenant, lambda tx: tx.feed.restart(foreign_until))
         follower = Follower(self, self._store, who, tenant, wake)
         with self._lock:
             follower.closed = self._closed
@@ -74,12 +75,12 @@ class Feed:
             self.loop.start()
         try:
             # Read once the watch is there, so that nothing falls between the two.
-            head: FeedPosition = self._store.read(tenant, lambda tx: tx.feed.head())
+            head, is_known = self._store.read(tenant, partial(_head_and_whether_known, start))
         except BaseException:
             self.leave(follower)
             raise
         watch.begin(head)
-        follower.begin(watch, head, start)
+        follower.begin(watch, start if start is not None and is_known else head, is_lost=not is_known)
         self.loop.wake()
         return follower
 
@@ -198,10 +199,10 @@ class Follower:
         self.is_behind = True
         """Whether there is more to read at once."""
 
-    def begin(self, watch: _Watch, head: FeedPosition, position: FeedPosition | None) -> None:
+    def begin(self, watch: _Watch, position: FeedPosition, *, is_lost: bool) -> None:
         self._watch = watch
-        self.is_lost = position is not None and position > head
-        self._position = head if position is None or self.is_lost else position
+        self._position = position
+        self.is_lost = is_lost
 
     def require_known(self) -> None:
         """Raises InvalidCursor where the position is not of this feed."""
@@ -289,6 +290,10 @@ def parse_position(text: str) -> FeedPosition:
     if found is None:
         raise InvalidCursor("That is no position of the feed: send back an id that it gave, or leave it out.")
     return FeedPosition(int(found[1]), int(found[2]))
+
+
+def _head_and_whether_known(start: FeedPosition | None, tx: Reader) -> tuple[FeedPosition, bool]:
+    return tx.feed.head(), start is None or tx.feed.has_given(start)
 
 
 def _page_after(position: FeedPosition, tx: Reader) -> FeedPage:

@@ -61,16 +61,22 @@ class FeedReads(Protocol):
         """The position of the last event that `read_feed` would give."""
         ...
 
-    def is_foreign(self) -> bool:
-        """Whether events bear numbers that this database has yet to give: it was restored from another server."""
+    def has_given(self, position: FeedPosition) -> bool:
+        """Whether a position may be one of this feed: it has come so far, and was not numbered anew since."""
+        ...
+
+    def foreign_until(self) -> int:
+        """The last event that bears a number which this database has yet to give, as where it was restored from another
+        server; 0 where there is none. Asked in a read of one state.
+        """
         ...
 
 
 class FeedWrites(FeedReads, Protocol):
     """The same in a transaction that writes."""
 
-    def restart(self) -> int:
-        """Number a foreign feed's events anew, in their order; positions from before are then ahead of the head."""
+    def restart(self, until: int) -> int:
+        """Number the events up to this one anew, in their order; positions from before are then none of this feed."""
         ...
 
 
@@ -165,18 +171,18 @@ class JobWrites(JobReads, Protocol):
         """Whether the job is there; nobody else holds it, finishes it or drops it before this transaction ends."""
         ...
 
-    def finish(self, job: Job) -> bool:
-        """Note how the attempt that `job` was ended. False where the job was given to another one meanwhile."""
-        ...
-
-    def retry(self, job_id: str, now: datetime) -> bool:
-        """Make a job due now. False where it is done or gone."""
     def extend(self, job: Job, until: datetime) -> bool:
         """Keep a job until then for the attempt that `job` is. False where it was given to another one meanwhile, or
         that one has noted something since.
         """
         ...
 
+    def finish(self, job: Job) -> bool:
+        """Note how the attempt that `job` was ended. False where the job was given to another one meanwhile."""
+        ...
+
+    def retry(self, job_id: str, now: datetime) -> bool:
+        """Make a job due now. False where it is done or gone."""
         ...
 
     def drop(self, job_id: str) -> bool: ...

@@ -70,13 +70,20 @@ class FeedStatements(TenantStatements):
         safe, _ = self._feed_bounds()
         return self._feed_head(safe)
 
-    def is_foreign(self) -> bool:
-        _, unused = self._feed_bounds()
-        return self._feed_head(LATEST).change >= unused
+    def has_given(self, position: FeedPosition) -> bool:
+        # An event that cannot be told yet may be all that is left after the position: what was there is erased.
+        if position > self._feed_head(LATEST):
+            return False
+        return position.change == 0 or position.seq > self._feed_head(1).seq
 
-    def restart(self) -> int:
+    def foreign_until(self) -> int:
         _, unused = self._feed_bounds()
-        return self._run("restart_feed", from_change=unused)
+        if self._feed_head(LATEST).change < unused:
+            return 0
+        return int(self._rows("last_foreign_event", from_change=unused)[0][0])
+
+    def restart(self, until: int) -> int:
+        return self._run("restart_feed", until=until)
 
     def _feed_bounds(self) -> tuple[int, int]:
         safe, unused = self._rows("feed_bounds")[0]

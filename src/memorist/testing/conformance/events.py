@@ -139,8 +139,16 @@ class FeedConformance(StoreFixtures):
         start = store.read(tenant, lambda tx: tx.feed.head())
         created(store, make_memory(neighbour))
         assert store.read(tenant, lambda tx: tx.feed.read(start, 10)).rows == ()
-        assert not store.read(tenant, lambda tx: tx.feed.is_foreign())
-        assert store.write(tenant, lambda tx: tx.feed.restart()) == 0
+
+    def test_feed_knows_the_positions_that_it_gave(self, store: Store, tenant: str) -> None:
+        start = store.read(tenant, lambda tx: tx.feed.head())
+        for _ in range(2):
+            created(store, make_memory(tenant))
+        given = [row.position for row in store.read(tenant, lambda tx: tx.feed.read(start, 10)).rows]
+        ahead = [FeedPosition(given[-1].change, given[-1].seq + 1), FeedPosition(given[-1].change + 1, 0)]
+        known = store.read(tenant, lambda tx: [tx.feed.has_given(one) for one in (start, *given, *ahead)])
+        assert known == [True, True, True, False, False]
+        assert store.read(tenant, lambda tx: tx.feed.foreign_until()) == 0
 
 
 def _tell(store: Store, tenant: str, *events: Event) -> None:

@@ -37,6 +37,10 @@ ORDER BY e.change DESC, e.seq DESC LIMIT :limit
 SELECT change, seq FROM memory_events WHERE tenant_id = :tenant AND change < :below
 ORDER BY change DESC, seq DESC LIMIT 1
 
+-- name: last_foreign_event
+-- The last event with a number of a transaction that there was none of yet.
+SELECT max(seq) FROM memory_events WHERE tenant_id = :tenant AND change >= :from_change
+
 -- name: restart_feed
--- Number events of another server's transactions anew, by their sequence alone.
-UPDATE memory_events SET change = 0 WHERE tenant_id = :tenant AND change >= :from_change
+-- Number the events of another server's transactions anew, by their sequence alone, and all that came before them.
+UPDATE memory_events SET change = 0 WHERE tenant_id = :tenant AND change > 0 AND seq <= :until
