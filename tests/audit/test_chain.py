@@ -16,7 +16,7 @@ from memorist.audit import chain
 from memorist.audit.values import NO_TENANT, AuditEntry, NotedAct
 from memorist.bootstrap import open_core
 from memorist.core import Core
-from memorist.errors import Forbidden, StoreFull
+from memorist.errors import Forbidden, InvalidField, StoreFull
 from memorist.memories.values import Draft
 from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
@@ -249,6 +249,14 @@ def test_pages_and_filters(core: Core, tenant: str, admin: Principal) -> None:
     assert [one.number for one in asked(route="a").items] == [4, 1]
     assert len(asked(user="ada", kind="read", outcome="ok").items) == 5
     assert asked(user="bob").items == asked(outcome="forbidden").items == asked(key="key_x").items == ()
+
+
+@pytest.mark.parametrize("field", ["kind", "outcome", "route", "key"])
+def test_filter_that_is_no_text_is_refused(core: Core, admin: Principal, field: str) -> None:
+    for odd in ("a\0b", "\ud800"):
+        with pytest.raises(InvalidField) as caught:
+            core.audit.list(admin, **{field: odd})
+        assert caught.value.field == field
 
 
 def test_the_log_of_no_tenant_has_a_chain_of_its_own(core: Core, tenant: str) -> None:

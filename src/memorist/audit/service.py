@@ -236,6 +236,8 @@ class AuditLog:
         """
         access.require(principal, access.Action.ADMINISTER)
         validation.page_limit(limit)
+        for field, value in (("kind", kind), ("outcome", outcome), ("route", route), ("key", key)):
+            validation.text(field, value or "", longest=validation.MAX_QUERY, empty=True)
         tenant = principal.tenant
         self._flush_quietly()
         salt = (self._store.read(tenant, _head, snapshot=False) or _NONE).salt
