@@ -142,13 +142,17 @@ class FeedConformance(StoreFixtures):
 
     def test_feed_knows_the_positions_that_it_gave(self, store: Store, tenant: str) -> None:
         start = store.read(tenant, lambda tx: tx.feed.head())
-        for _ in range(2):
-            created(store, make_memory(tenant))
+        memories = [created(store, make_memory(tenant)) for _ in range(2)]
         given = [row.position for row in store.read(tenant, lambda tx: tx.feed.read(start, 10)).rows]
         ahead = [FeedPosition(given[-1].change, given[-1].seq + 1), FeedPosition(given[-1].change + 1, 0)]
         known = store.read(tenant, lambda tx: [tx.feed.has_given(one) for one in (start, *given, *ahead)])
         assert known == [True, True, True, False, False]
         assert store.read(tenant, lambda tx: tx.feed.foreign_until()) == 0
+        # Whatever is numbered anew comes before the rest, as it did.
+        store.write(tenant, lambda tx: tx.feed.restart(given[0].seq))
+        found = store.read(tenant, lambda tx: tx.feed.read(FeedPosition(0, 0), 10)).rows
+        assert [row.memory_id for row in found] == [memory.id for memory in memories]
+        assert store.read(tenant, lambda tx: [tx.feed.has_given(row.position) for row in found]) == [True, True]
 
 
 def _tell(store: Store, tenant: str, *events: Event) -> None:
