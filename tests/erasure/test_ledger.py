@@ -190,6 +190,35 @@ def test_ledger_is_applied_to_another_database(
     other.close()
 
 
+@pytest.mark.parametrize("again", ["apply", "resume"])
+def test_ledger_is_not_applied_before_the_files_are_scrubbed(
+    live: Core, sqlite_url: str, tmp_path: Path, again: str
+) -> None:
+    live.memories.remember(ADA, [Draft("erased after the copy")])
+    copy = tmp_path / "copy" / "memorist.db"
+    create_backup(settings_of(sqlite_url), copy)
+    receipt = live.erasure.purge_user(ADA)
+    lines = list(ledger_lines(live.store))
+    other = open_core(bare(str(copy), busy_timeout_ms=50), background=False)
+    reader = apsw.Connection(str(copy))
+    reader.execute("BEGIN; SELECT count(*) FROM memories").fetchall()
+    with pytest.raises(StoreBusy):
+        other.erasure.apply(lines)
+    reader.close()
+    assert other.erasure.get(ADA, receipt.id).status is ErasureStatus.SCRUBBING
+    assert b"erased after the copy" in bytes_in(copy.parent)
+    done = other.erasure.apply(lines) if again == "apply" else other.erasure.resume()
+    assert [one.id for one in done] == [receipt.id]
+    assert b"erased after the copy" not in bytes_in(copy.parent)
+    found = other.erasure.get(ADA, receipt.id)
+    assert found.status is ErasureStatus.DONE
+    assert (found == receipt) is (again == "apply")
+    assert found.verification is not None
+    assert found.verification.ok
+    assert other.erasure.apply(lines) == other.erasure.resume() == []
+    other.close()
+
+
 def test_ledger_says_nothing_about_anybody(core: Core, ada: Principal, rng: random.Random) -> None:
     planter = Planter(rng)
     planter.everywhere(core, ada, 60)

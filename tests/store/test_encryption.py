@@ -9,13 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from memorist.bootstrap import open_core, resealing_of
 from memorist.context.values import MAX_ENTRY
 from memorist.core import Core
 from memorist.erasure.values import EVERYTHING
-from memorist.errors import EncryptionKeyError, InvalidSetting, StoreCorrupt
+from memorist.errors import EncryptionKeyError, InvalidSetting, StoreBusy, StoreCorrupt
 from memorist.memories import writing
 from memorist.memories.values import Draft
 from memorist.platform.values import Owner, Principal, Role, Seal
@@ -270,6 +271,26 @@ def test_what_is_there_is_encrypted_and_goes_on_where_it_was_stopped(
         assert b"a text" not in held_by(encrypted, user.tenant)
 
 
+def test_file_that_could_not_be_written_anew_is_by_the_next_time(own_sqlite_url: str, opened) -> None:
+    settings = bare(own_sqlite_url, busy_timeout_ms=50)
+    plain = opened(settings)
+    user = new_user(plain)
+    plain.memories.remember(user, [Draft("Quagmireville in plain text")])
+    plain.close()
+    core = opened(replace(settings, encryption_key=MASTER_KEY))
+    reader = apsw.Connection(own_sqlite_url)
+    reader.execute("BEGIN; SELECT count(*) FROM memories").fetchall()
+    work = resealing_of(core)
+    with pytest.raises(StoreBusy):
+        work.enable(user.tenant, lambda *_: None)
+    assert not encryption_of(core.store, user.tenant).is_complete
+    reader.close()
+    assert b"Quagmireville" in held_by(settings, user.tenant)
+    assert work.enable(user.tenant, lambda *_: None)
+    assert encryption_of(core.store, user.tenant).is_complete
+    assert b"Quagmireville" not in held_by(settings, user.tenant)
+
+
 def _without_digests(read: Any) -> Any:
     *others, index = read
     return [*others, [row._replace(digest=0) for row in index]]
@@ -365,6 +386,35 @@ def test_read_that_began_before_a_tenant_was_encrypted_shows_its_text(
         return [one and one.content for one in (first, tx.memories.get(memory.id))]
 
     assert core.store.read(user.tenant, work, snapshot=False) == ["a text", "a text"]
+
+
+def test_key_that_is_made_while_the_files_are_written_anew_is_not_complete(
+    encrypted: Settings, opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    core = opened(encrypted)
+    user = new_user(core)
+    memory = core.memories.remember(user, [Draft("a text")])[0].memory
+    work, scrub = resealing_of(core), core.store.scrub
+
+    def stop(*_: Any) -> None:
+        raise Stopped
+
+    def scrub_slowly(tenant: str) -> tuple[str, ...]:
+        monkeypatch.setattr(core.store, "scrub", scrub)
+        work.enable(tenant, lambda *_: None)
+        with pytest.raises(Stopped):
+            work.rotate(tenant, stop)
+        return scrub(tenant)
+
+    monkeypatch.setattr(core.store, "scrub", scrub_slowly)
+    work.rotate(user.tenant, lambda *_: None)
+    status = encryption_of(core.store, user.tenant)
+    assert (status.keys, status.is_complete) == (2, False)
+    assert core.memories.get(user, memory.id).content == "a text"
+    work.rotate(user.tenant, lambda *_: None)
+    status = encryption_of(core.store, user.tenant)
+    assert (status.keys, status.is_complete) == (1, True)
+    assert core.memories.get(user, memory.id).content == "a text"
 
 
 def test_row_that_somebody_changes_meanwhile_is_encrypted_anew_too(

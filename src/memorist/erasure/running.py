@@ -90,7 +90,10 @@ class Runs:
         )
 
     def apply(self, receipt: Receipt, entries: Sequence[Erased]) -> bool:
-        """Erase what was erased elsewhere, by what a ledger says of it. False where it is known here."""
+        """Erase what was erased elsewhere, by what a ledger says of it. False where it is known here, and done.
+
+        It is not done before the files are scrubbed, and then `settle` is called.
+        """
         self._store.create_tenant(Tenant(receipt.tenant, self._clock.now()))
         known = self._store.read(receipt.tenant, lambda tx: tx.receipts.get(receipt.id))
         if known is not None and known.status is ErasureStatus.DONE:
@@ -108,8 +111,19 @@ class Runs:
             removal.tenant()
         removal.references(facts_too=self._facts_go_too(receipt))
         self.remove_saved(receipt.tenant)
-        self._store.write(receipt.tenant, lambda tx: tx.receipts.insert(receipt))
+        scrubbing = replace(receipt, status=ErasureStatus.SCRUBBING)
+        self._store.write(receipt.tenant, lambda tx: tx.receipts.insert(scrubbing))
         return True
+
+    def settle(self, receipt: Receipt) -> None:
+        """Note as done what was applied, with what the ledger says of it. What was begun here goes on as it was."""
+
+        def work(tx: Writer) -> None:
+            known = tx.receipts.lock(receipt.id)
+            if known is not None and known.status is ErasureStatus.SCRUBBING:
+                _put(tx, receipt)
+
+        self._store.write(receipt.tenant, work)
 
     def _facts_go_too(self, receipt: Receipt) -> bool:
         if receipt.kind in DETACHING:
@@ -122,12 +136,16 @@ class Runs:
             if before.status is ErasureStatus.DONE:
                 return before  # Another process was first.
             after = replace(before, **changes)
-            tx.receipts.save(after)
-            if after.kind is ErasureKind.RESET and after.status is ErasureStatus.DONE:
-                tx.ledger.drop(after.id)  # An export brings back what it took.
+            _put(tx, after)
             return after
 
         return self._store.write(receipt.tenant, work)
+
+
+def _put(tx: Writer, receipt: Receipt) -> None:
+    tx.receipts.save(receipt)
+    if receipt.kind is ErasureKind.RESET and receipt.status is ErasureStatus.DONE:
+        tx.ledger.drop(receipt.id)  # An export brings back what it took.
 
 
 def _remove(removal: Removal, kind: ErasureKind, request: Mapping[str, Any]) -> None:

@@ -181,11 +181,15 @@ class Erasure:
     def apply(self, lines: Iterable[str]) -> list[Receipt]:
         """Erase what a ledger says was erased elsewhere: of this database before it was restored, or of another one.
 
-        Returns the erasures that were not known here. Raises InvalidField, and StoreError; it can then be repeated.
+        Returns the erasures that were not known here, or not done. Raises InvalidField, and StoreError; it can then be
+        repeated.
         """
         applied = [receipt for receipt, entries in ledger.read_ledger(lines) if self._runs.apply(receipt, entries)]
         for tenant in {receipt.tenant for receipt in applied}:
             self._store.scrub(tenant)
+            for receipt in applied:
+                if receipt.tenant == tenant:
+                    self._runs.settle(receipt)
         return applied
 
     def resume(self, tenant: str | None = None) -> list[Receipt]:

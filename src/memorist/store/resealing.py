@@ -28,7 +28,7 @@ class TenantEncryption:
     tenant: str
     is_encrypted: bool
     is_complete: bool
-    """Whether nothing of it is left in plain text, or encrypted with an older key."""
+    """Whether nothing of it is left in plain text, or encrypted with an older key, in rows or in files."""
     keys: int
     master: str
     """The name of the master key that wraps the newest."""
@@ -56,7 +56,10 @@ class Resealing:
         self._statements = store.statements
 
     def enable(self, tenant: str, done: Done) -> tuple[str, ...]:
-        """Encrypt all that a tenant has; goes on where it was stopped. Returns what may still hold plain text."""
+        """Encrypt all that a tenant has; goes on where it was stopped. Returns what may still hold plain text.
+
+        Raises StoreError; it can then be repeated.
+        """
         if tenant not in [known.id for known in self._store.list_tenants()]:
             raise NotFound(f"There is no tenant {tenant[:60]!r}.")
         self._driver.write(tenant, partial(self._begin, tenant))
@@ -108,10 +111,15 @@ class Resealing:
         if not status.keys or (status.is_complete and status.keys == 1):
             return ()
         # Until nothing is left: a row that gets another user meanwhile may be moved to where it was not looked for.
-        while sum(self._seal_table(tenant, table, done) for table in SEALED.values()):
-            pass
-        self._driver.write(tenant, partial(self._complete, tenant))
-        return self._store.scrub(tenant)
+        while True:
+            # The newest key before all is looked through: another may be made at any time, and is not complete then.
+            number = self._driver.read(tenant, lambda connection: self._keys(connection, tenant).number)
+            if not sum(self._seal_table(tenant, table, done) for table in SEALED.values()):
+                break
+        remains = self._store.scrub(tenant)
+        # Not before: whoever repeats this after it failed, or was killed, has the files written anew.
+        self._driver.write(tenant, partial(self._complete, tenant, number))
+        return remains
 
     def _seal_table(self, tenant: str, table: Table, done: Done) -> int:
         after: tuple[Any, ...] | None = _first(table)
@@ -138,11 +146,11 @@ class Resealing:
         is_last = len(rows) < _FEW_ROWS.get(table.name, _ROWS)
         return (None if is_last else rows[-1][:begin]), sealed
 
-    def _complete(self, tenant: str, connection: Connection) -> None:
+    def _complete(self, tenant: str, number: int, connection: Connection) -> None:
         self._lock(connection, tenant)
-        newest = {"tenant": tenant, "number": self._keys(connection, tenant).number}
-        connection.run(self._statements["complete_tenant_key"], newest)
-        connection.run(self._statements["drop_tenant_keys"], newest)
+        key = {"tenant": tenant, "number": number}
+        connection.run(self._statements["complete_tenant_key"], key)
+        connection.run(self._statements["drop_tenant_keys"], key)
 
     def _pages(
         self, connection: Connection, tenant: str, table: Table, columns: tuple[str, ...]
