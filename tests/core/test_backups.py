@@ -1,5 +1,8 @@
 """Backups on a schedule: when one is made, which are kept, what becomes of failures, and a drill of restoring."""
 
+import os
+import signal
+import time
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -16,8 +19,10 @@ from memorist.memories.values import Draft
 from memorist.platform.backups import backups_in, kept
 from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
+from memorist.store.backups import placed
 from memorist.testing import StepClock
 from memorist.testing.clocks import START
+from tests.support.processes import CONTEXT
 from tests.support.stores import bare
 from tests.support.waiting import eventually
 
@@ -122,6 +127,36 @@ def test_failure_leaves_what_was_there_and_is_told(settings: Settings) -> None:
     assert made(settings) == before
     make_due(core)
     assert backups.trouble() == ""
+    core.close()
+
+
+def write_and_die(path: str) -> None:
+    with placed(Path(path)) as draft:
+        draft.write_bytes(b"A secret of hers.")
+        draft.with_name(f"{draft.name}-journal").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_backup(settings: Settings) -> None:
+    folder = settings.backups_path()
+    process = CONTEXT.Process(target=write_and_die, args=(str(folder / "memorist-20260101T000000Z.db"),))
+    process.start()
+    process.join(60)
+    assert process.exitcode == -signal.SIGKILL
+    assert len(list(folder.iterdir())) == 2
+    # In a container every process may have the same number.
+    (folder / f".memorist-20260102T000000Z.db.{os.getpid()}").touch()
+    stale = folder / f".memorist-20260103T000000Z.db.{os.getppid()}"
+    stale.touch()
+    os.utime(stale, (time.time() - 2 * DAY.total_seconds(),) * 2)
+    others = {f".memorist-20260104T000000Z.db.{os.getppid()}", f".notes.db.{process.pid}", ".memorist.db.x"}
+    for name in others:
+        (folder / name).touch()
+    core = opened(settings, StepClock())
+    with placed(folder / "memorist-20260105T000000Z.db") as draft:
+        make_due(core)
+        assert {one.name for one in folder.iterdir()} == {*others, *made(settings), draft.name}
+    assert len(made(settings)) == 2
     core.close()
 
 

@@ -1,6 +1,8 @@
 """Copies of an SQLite database as files: checked before they are trusted, and put in place in one step."""
 
 import os
+import re
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -10,18 +12,24 @@ import apsw
 from memorist import errors
 
 _BESIDE = ("-wal", "-shm", "-journal")
+_LEFT_BEHIND_S = 86_400.0
+"""A draft that was not written to for so long is nobody's, whatever process has its number now."""
+_own: set[str] = set()
+"""The drafts that this process is at."""
 
 
 @contextmanager
 def placed(target: Path) -> Iterator[Path]:
     """A new file beside the target, which replaces it when the block is done, and is gone where it fails.
 
-    Only its owner can read it. Raises StoreUnavailable.
+    Only its owner can read it. What a killed process left of its own is removed first. Raises StoreUnavailable.
     """
     # Not a name that anything else uses, so that two that are made at once do not meet.
     draft = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _remove_left_behind(target)
+        _own.add(str(draft))
         draft.unlink(missing_ok=True)
         draft.touch(mode=0o600)
         yield draft
@@ -36,6 +44,7 @@ def placed(target: Path) -> Iterator[Path]:
         with suppress(OSError):  # Where it could not be made, there is nothing to remove.
             draft.unlink(missing_ok=True)
             _remove_beside(draft)
+        _own.discard(str(draft))
 
 
 def copy_checked(backup: Path, copy: Path) -> None:
@@ -71,6 +80,30 @@ def into_one_file(path: Path) -> None:
     """Take a database out of the write-ahead mode, which only who is alone with it can do. Raises apsw.Error."""
     with closing(apsw.Connection(str(path))) as connection:
         connection.execute("PRAGMA journal_mode = DELETE").fetchall()
+
+
+def _remove_left_behind(target: Path) -> None:
+    """Remove the drafts of processes that are gone: of this file, and of those that differ from it in numbers alone, as
+    backups of another day do."""
+    name = re.sub(r"\d+", r"\\d+", re.escape(target.name))
+    draft = re.compile(rf"\.{name}\.(\d+)(?:{'|'.join(_BESIDE)})?")
+    for file in target.parent.iterdir():
+        found = draft.fullmatch(file.name)
+        if found is not None and _is_left_behind(file, int(found[1])):
+            with suppress(OSError):  # Another user's: no reason to make none.
+                file.unlink(missing_ok=True)
+
+
+def _is_left_behind(draft: Path, process: int) -> bool:
+    if process == os.getpid():
+        # In a container the next process often has the number of the last one.
+        return not any(str(draft).startswith(own) for own in _own)
+    try:
+        with suppress(PermissionError):  # Another user's, and alive.
+            os.kill(process, 0)
+        return draft.stat().st_mtime < time.time() - _LEFT_BEHIND_S
+    except (ProcessLookupError, FileNotFoundError, OverflowError):
+        return True
 
 
 def _remove_beside(path: Path) -> None:
