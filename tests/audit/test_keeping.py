@@ -41,6 +41,22 @@ def test_a_crash_loses_reads_and_no_write(core: Core, settings: Settings, tenant
         other.close()
 
 
+def test_whoever_looks_finds_what_a_killed_process_left(
+    core: Core, settings: Settings, tenant: str, clock: StepClock
+) -> None:
+    """The first core never flushes, and nobody acts after it."""
+    remember(core, Principal(tenant, Role.USER, "ada"))
+    admin = Principal(tenant, Role.ADMIN)
+    other = open_core(settings, clock=clock, background=False)
+    try:
+        check = other.audit.verify(admin)
+        assert (check.is_whole, check.entries, check.waiting) == (True, 1, 0)
+        remember(core, Principal(tenant, Role.USER, "ada"), "Coffee is black.")
+        assert [entry.act.route for entry in other.audit.list(admin).items] == ["remember", "remember"]
+    finally:
+        other.close()
+
+
 def test_a_write_that_was_undone_left_nothing(core: Core, tenant: str) -> None:
     ada = Principal(tenant, Role.USER, "ada")
 

@@ -210,6 +210,13 @@ class AuditLog:
                 _log.warning("the audit log was not written, and is written later: %s", error.message)
             self._is_failing = True
 
+    def _catch_up(self, tenant: str) -> None:
+        """Whoever looks finds also what waits of other processes, such as one that was killed. Raises StoreError."""
+        if self._store.read(tenant, lambda tx: tx.audit.count_waiting(), snapshot=False):
+            with self._lock:
+                self._written.add(tenant)
+        self._flush_quietly()
+
     def close(self) -> None:
         self._loop.close()
         self._flush_quietly()
@@ -239,7 +246,7 @@ class AuditLog:
         for field, value in (("kind", kind), ("outcome", outcome), ("route", route), ("key", key)):
             validation.text(field, value or "", longest=validation.MAX_QUERY, empty=True)
         tenant = principal.tenant
-        self._flush_quietly()
+        self._catch_up(tenant)
         salt = (self._store.read(tenant, _head, snapshot=False) or _NONE).salt
         wanted = AuditFilter(
             kind or "", outcome or "", route or "", key or "", chain.hidden(salt, user), chain.hidden(salt, about)
@@ -254,7 +261,7 @@ class AuditLog:
         Numbers follow the times, so that finding the first entry of each day counts them, however many there are.
         """
         access.require(principal, access.Action.ADMINISTER)
-        self._flush_quietly()
+        self._catch_up(principal.tenant)
         today = self._clock.now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
         wanted = [today - timedelta(days=back) for back in reversed(range(days))]
 
@@ -281,7 +288,7 @@ class AuditLog:
     def entries(self, principal: Principal) -> Iterator[AuditEntry]:
         """The whole log, oldest first. Raises Forbidden."""
         access.require(principal, access.Action.ADMINISTER)
-        self._flush_quietly()
+        self._catch_up(principal.tenant)
         return self._followed(principal.tenant)
 
     def _followed(self, tenant: str) -> Iterator[AuditEntry]:
@@ -293,7 +300,7 @@ class AuditLog:
     def verify(self, principal: Principal, expected: tuple[int, str] | None = None) -> ChainCheck:
         """Look through the whole chain of the tenant. `expected` as for ChainReader. Raises Forbidden."""
         access.require(principal, access.Action.ADMINISTER)
-        self._flush_quietly()
+        self._catch_up(principal.tenant)
         tenant = principal.tenant
         reader = chain.ChainReader(tenant, expected)
         after, is_over = 0, False
