@@ -511,7 +511,7 @@ class Core:
     def imports(self) -> "Imports":
         from memorist.importers.service import Imports
 
-        return Imports(self.memories, self.transfer, self.jobs, self.options.uploads)
+        return Imports(self.memories, self.transfer, self.jobs, self.options.uploads, background=self._background)
 
     def start(self, *, rounds: bool = True) -> None:
         """For servers: get the models ready, index what waits and do the jobs that are due, in the background.
@@ -525,7 +525,7 @@ class Core:
         if not rounds:
             self.jobs.start(everybody=False)
             return
-        self.imports.tidy()
+        self.imports.start()
         self.jobs.start()
         self.turns.start_reaping()
         self.erasure.start(_FINISH_ERASURES_EVERY_S)
@@ -570,7 +570,7 @@ class Core:
     def close(self) -> None:
         if "indexer" in self.__dict__:
             self.indexer.let_go()
-        before = ("backups", "examination", "turns", "feed", "jobs", "profiles", "overview")
+        before = ("backups", "examination", "imports", "turns", "feed", "jobs", "profiles", "overview")
         for name in (*before, "sweeper", "erasure", "indexer", "recall"):
             # What was never made has nothing to finish.
             if self.__dict__.get(name) is not None:

@@ -13,7 +13,7 @@ import pytest
 
 from memorist.core import Core
 from memorist.errors import Forbidden, Invalid, NotFound, PayloadTooLarge, StoreUnavailable
-from memorist.importers import uploads
+from memorist.importers import service, uploads
 from memorist.importers.service import Imports, outcome_from
 from memorist.memories.values import Draft, Kind
 from memorist.platform.jobs import Jobs
@@ -21,6 +21,7 @@ from memorist.platform.values import Job, JobStatus, Principal, Role
 from memorist.times import from_iso
 from memorist.transfer.values import IMPORTING, Chosen
 from tests.importers import exports
+from tests.support.waiting import eventually
 
 
 @pytest.fixture
@@ -177,6 +178,32 @@ def test_files_leave_after_a_day_with_their_user_and_when_there_are_many(
     assert sorted(kept(tmp_path)) == [*sent[1:-1], bob]
     imports.forget(ada.tenant, "ada")
     assert kept(tmp_path) == [bob]
+
+
+def test_server_lets_go_of_them_while_it_runs(
+    core: Core, ada: Principal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "_TIDY_EVERY_S", 0.01)
+    imports = Imports(core.memories, core.transfer, core.jobs, tmp_path / "uploads")
+    imports.start()
+    try:
+        content = exports.mem0(tmp_path / "export.json").read_bytes()
+        fresh, left = (imports.take(ada, "export.json", io.BytesIO(content)).upload.id for _ in range(2))
+        old = time.time() - 2 * 86_400
+        os.utime(tmp_path / "uploads" / left, (old, old))
+        eventually(lambda: kept(tmp_path) == [fresh])
+    finally:
+        imports.close()
+
+
+def test_import_that_begins_has_a_day_from_then_on(imports: Imports, ada: Principal, tmp_path: Path) -> None:
+    content = exports.mem0(tmp_path / "export.json").read_bytes()
+    sent = imports.take(ada, "export.json", io.BytesIO(content)).upload.id
+    old = time.time() - 2 * 86_400
+    os.utime(tmp_path / "uploads" / sent, (old, old))
+    imports.begin(ada, sent)
+    imports._uploads.tidy()
+    assert kept(tmp_path) == [sent]
 
 
 def test_erasing_a_user_removes_what_they_sent(core: Core, ada: Principal, tmp_path: Path) -> None:

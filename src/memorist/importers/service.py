@@ -18,6 +18,7 @@ from memorist.importers.uploads import Upload, UploadFolder
 from memorist.memories.service import Memories
 from memorist.platform import access
 from memorist.platform.jobs import Jobs
+from memorist.platform.loop import Loop
 from memorist.platform.values import Job, Principal
 from memorist.ports import Writer
 from memorist.transfer.service import ImportReport, Transfer
@@ -27,6 +28,7 @@ OWN = "memorist"
 """The source of Memorist's own exports."""
 _EXAMPLES = 5
 _LONGEST_EXAMPLE = 200
+_TIDY_EVERY_S = 3600.0
 _TOLD = 1000
 """So many of what was left out are told with their places; all are counted by the reason."""
 # Why rows of an export of ours are left out.
@@ -72,11 +74,21 @@ class ImportPreview:
 
 
 class Imports:
-    def __init__(self, memories: Memories, transfer: Transfer, jobs: Jobs, folder: Path) -> None:
+    def __init__(
+        self, memories: Memories, transfer: Transfer, jobs: Jobs, folder: Path, *, background: bool = True
+    ) -> None:
         self._memories = memories
         self._transfer = transfer
         self._jobs = jobs
         self._uploads = UploadFolder(folder)
+        self._loop = Loop("uploads", self._uploads.tidy, _TIDY_EVERY_S, background=background)
+
+    def start(self) -> None:
+        """For servers: remove files that nobody imported for a day, now and then, in the background, until closed."""
+        self._loop.start()
+
+    def close(self) -> None:
+        self._loop.close()
 
     def take(self, principal: Principal, name: str, content: BinaryIO, source: str | None = None) -> ImportPreview:
         """Keep a file to be imported, and say what is in it; nothing is stored. `source` is whose export it is; by
@@ -137,10 +149,6 @@ class Imports:
             return _record(outcome)
 
         return finish
-
-    def tidy(self) -> None:
-        """Remove files that nobody imported for a day."""
-        self._uploads.tidy()
 
     def forget(self, tenant: str, user: str | None) -> None:
         """Remove the files that a user sent who is erased, or that anybody of the tenant did."""

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import platform
 import shutil
 import time
@@ -74,8 +75,10 @@ class UploadFolder:
         return self._folder / upload.id / upload.name
 
     def note(self, upload: Upload) -> None:
-        """Keep what is known about it."""
-        (self._folder / upload.id / _ABOUT).write_text(json.dumps(asdict(upload)), "utf-8")
+        """Keep what is known about it, and the file for a day from now."""
+        folder = self._folder / upload.id
+        (folder / _ABOUT).write_text(json.dumps(asdict(upload)), "utf-8")
+        os.utime(folder)
 
     def get(self, principal: Principal, upload_id: str) -> Upload:
         """One of the caller's own. Raises NotFound or InvalidId."""
