@@ -4,7 +4,7 @@ import random
 import string
 import threading
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import apsw
@@ -110,6 +110,16 @@ def test_description_names_the_file(store: SqlStore, sqlite_url: str) -> None:
 def test_path_and_url_open_the_same_file(sqlite_url: str, shape: str) -> None:
     open_core(bare(shape.format(sqlite_url))).close()
     assert Path(sqlite_url).is_file()
+
+
+@pytest.mark.parametrize(
+    "late", [lambda core: core.memories.list(ADA), lambda core: core.memories.remember(ADA, [Draft("y")])]
+)
+def test_closed_store_says_so(core: Core, late: Callable[[Core], object]) -> None:
+    core.memories.remember(ADA, [Draft("x")])
+    core.close()
+    with pytest.raises(StoreUnavailable, match="This store was closed"):
+        late(core)
 
 
 # Threads and processes

@@ -121,6 +121,7 @@ class SqliteDriver:
 
     def _commit(self, batch: Sequence[QueuedWork]) -> None:
         with self._writing:
+            self._require_open()
             self._soundness.require()
             try:
                 self._writer.execute("BEGIN IMMEDIATE")
@@ -173,9 +174,12 @@ class SqliteDriver:
         else:
             self._idle_readers.append(reader)
 
-    def _open(self) -> apsw.Connection:
+    def _require_open(self) -> None:
         if self._closed.is_set():
             raise errors.StoreUnavailable("This store was closed. Open it again.")
+
+    def _open(self) -> apsw.Connection:
+        self._require_open()
         connection = apsw.Connection(str(self.path))
         connection.set_busy_timeout(self._busy_timeout_ms)
         # Some of them answer, and apsw goes on to the next statement only when an answer was fetched.
