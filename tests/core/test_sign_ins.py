@@ -1,6 +1,7 @@
 """Links and sessions: each stands for a key, ends with it, ends in time, and a link works once whoever is faster."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -224,3 +225,23 @@ def test_only_admins_make_links(core: Core, admin: Principal, role: Role) -> Non
     _, secret = core.identity.create_key(admin, role, user="ada")
     with pytest.raises(Forbidden):
         core.sign_ins.make_link(core.identity.authenticate(secret))
+
+
+# Tokens
+
+
+@pytest.mark.parametrize("ends", ["in time", "revoked"])
+def test_token_without_a_key_of_its_own_is_not_given_out_by_one_that_is_over(
+    core: Core, admin: Principal, clock: StepClock, ends: str
+) -> None:
+    key, _ = core.identity.create_key(admin, Role.SERVICE, label="tokens", expires_at=clock.now() + timedelta(hours=1))
+    first = core.user_tokens.create(admin, "ada").token
+    assert core.identity.authenticate(first).key_id == key.id
+    if ends == "revoked":
+        core.identity.revoke_key(admin, key.id)
+    else:
+        clock.advance(timedelta(hours=1))
+    again = core.identity.authenticate(core.user_tokens.create(admin, "ada").token)
+    assert (again.user, again.key_id == key.id) == ("ada", False)
+    with pytest.raises(Forbidden, match="revoked, or has expired"):
+        core.user_tokens.create(replace(admin, key_id=key.id), "ada")

@@ -67,11 +67,12 @@ class UserTokens:
     def _key_of(self, principal: Principal) -> ApiKey:
         """The caller's key or, of one that came with none, a key whose secret nobody knows."""
         admin = Principal(principal.tenant, Role.ADMIN)
-        keys = [key for key in self._identity.list_keys(admin) if key.revoked_at is None]
+        now = self._clock.now()
+        keys = [key for key in self._identity.list_keys(admin) if key.is_valid(now)]
         if principal.key_id is not None:
             found = next((key for key in keys if key.id == principal.key_id), None)
             if found is None:
-                raise Forbidden("The key that is to give out the token was revoked.")
+                raise Forbidden("The key that is to give out the token was revoked, or has expired.")
             return found
         own = next((key for key in keys if key.role is Role.SERVICE and key.label == _LABEL), None)
         return own or self._identity.create_key(admin, Role.SERVICE, label=_LABEL)[0]
