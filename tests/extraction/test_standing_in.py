@@ -236,6 +236,20 @@ def test_a_session_that_goes_on_while_it_waits_is_read_to_its_end_and_nothing_tw
     assert {job.status for job in extract_jobs(asking, ada)} == {JobStatus.DONE}
 
 
+def test_a_part_that_waits_for_its_next_attempt_is_not_read_beside_it(
+    asking: Core, ada: Principal, llm: ScriptedServer, clock: StepClock
+) -> None:
+    llm.scripts = [status(503)]
+    llm.always = says(finds(HOME))
+    asking.transcripts.keep(ada, "s-1", f"User: {ROME}")
+    assert [asking.transcripts.read(ada, "s-1") for _ in range(2)] == [1, 0]
+    assert len(llm.requests) == 1
+    # Its time has come, and nobody else did it.
+    clock.advance(timedelta(hours=2))
+    assert asking.transcripts.read(ada, "s-1") == 1
+    assert facts(asking, ada) == [HOME["content"]]
+
+
 # What people decide
 
 

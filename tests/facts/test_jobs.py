@@ -246,6 +246,21 @@ def test_claimed_job_that_fails_is_kept_and_tried_again(core: Core, ada: Princip
         jobs.close()
 
 
+def test_dead_job_under_its_key_is_not_run(core: Core, ada: Principal) -> None:
+    tried: list[str] = []
+
+    def refuse(job: Job) -> None:
+        tried.append(job.id)
+        raise NotFound
+
+    jobs = jobs_of(core, refuse, background=False)
+    for _ in range(2):
+        job = jobs.run(add(core, jobs, ada, key="once", claimed=True))
+        assert job.status is JobStatus.DEAD
+    assert tried == [job.id]
+    assert jobs.get(ada, job.id).error == job.error
+
+
 def test_what_a_dead_process_left_is_done_by_the_next_that_has_work(core: Core, ada: Principal) -> None:
     done: list[str] = []
     both = threading.Event()

@@ -16,7 +16,7 @@ from memorist.learning.taking_back import EXTRACTED
 from memorist.memories.values import Kind, Memory, Position, Query
 from memorist.platform import access, validation
 from memorist.platform.jobs import Jobs
-from memorist.platform.values import Job, OwnerFilter, Principal
+from memorist.platform.values import Job, JobStatus, OwnerFilter, Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock
 
@@ -45,6 +45,7 @@ class Transcripts:
         """
         if self._mode is LearningMode.OFF:
             return 0
+        begun = self._clock.now()
         unread = self._store.read(principal.tenant, lambda tx: self._unread(tx, principal, session))
 
         def promise(tx: Writer) -> list[Job]:
@@ -68,9 +69,12 @@ class Transcripts:
             ]
 
         promised = self._store.write(principal.tenant, promise) if unread else []
-        for job in promised:
+        # What was promised before is another's, unless its time has come again, or is over.
+        own = [job for job in promised if job.created_at >= begun or job.run_at <= begun]
+        read = [job for job in own if job.status is JobStatus.WAITING]
+        for job in read:
             self._jobs.run(job)
-        return len(promised)
+        return len(read)
 
     def _unread(self, tx: Reader, principal: Principal, session: str) -> list[Memory]:
         rows = sorted(self._messages(tx, principal, session), key=lambda row: (row.created_at, row.id))

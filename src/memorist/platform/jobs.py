@@ -155,9 +155,12 @@ class Jobs:
 
     def run(self, job: Job) -> Job:
         """Do a claimed job here and now, and forget it where it succeeds; otherwise it is retried in the background.
+        One that is over comes back as it is: a dead one waits for somebody to retry it.
 
         Never raises: how it went is in the job that comes back.
         """
+        if job.status is not JobStatus.WAITING:
+            return job
         with self._working_on(job):
             done = self._attempt(job, forget=True)
         if done.status is JobStatus.WAITING or self._was_left(job.tenant):
