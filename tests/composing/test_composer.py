@@ -269,6 +269,25 @@ def test_nothing_closes_the_fence_and_no_text_passes_for_a_heading(core: Core, a
     assert headings(found) == ["## Work"]
 
 
+def test_facts_of_no_topic_are_told_as_far_as_there_is_room_and_how_many_more_there_are(
+    core: Core, ada: Principal
+) -> None:
+    core.facts.remember_all(ada, [Draft(f"Ada has thing {number}.") for number in range(25)])
+    told(core, ada, "Ada lives in Kiel.", "home")
+    whole = core.composer.compose(ada)
+    assert whole.text.count("Ada has thing") == 25
+    assert core.composer.section(ada, None).text.count("Ada has thing") == 25
+    assert core.composer.summary(ada).text.count("Ada has thing") == 25
+    assert "more" not in whole.text
+    small = core.composer.compose(ada, budget_tokens=200)
+    count = small.text.count("Ada has thing")
+    assert 3 < count < 20
+    assert "Kiel" in small.text
+    assert "Ada has thing 24." in small.text, "the newest come first"
+    assert small.text.endswith(f"\n({25 - count} more: recall finds them)")
+    assert all(core.composer.compose(ada, budget_tokens=budget).tokens <= budget for budget in range(100, 400, 7))
+
+
 def test_of_nobody_and_for_a_reader_of_others_there_are_notes_alone(core: Core, ada: Principal) -> None:
     told(core, ada, "Ada lives in Kiel.", "home")
     core.companion.add(ada, "Run a marathon.", Category.GOAL)

@@ -9,7 +9,17 @@ from memorist.about.days import day_in, day_near
 from memorist.about.names import Named, folded_names, names_in
 from memorist.about.relations import bearers
 from memorist.about.subjects import in_small_letters
-from memorist.about.values import SLOTS, TIMELINE, USER, Mention, PersonProfile, ProfileLine, ProfileSlot, sources_of
+from memorist.about.values import (
+    OTHER,
+    SLOTS,
+    TIMELINE,
+    USER,
+    Mention,
+    PersonProfile,
+    ProfileLine,
+    ProfileSlot,
+    sources_of,
+)
 from memorist.memories.governance import TESTED
 from memorist.memories.values import Governor, Kind, Memory
 
@@ -54,12 +64,15 @@ def line_of(memory: Memory, topic: str) -> ProfileLine:
     )
 
 
-def profile_of(person: str, lines: Sequence[ProfileLine], limit: int) -> PersonProfile:
-    """The slots that have lines, at most `limit` each, and the latest of the timeline, oldest first."""
+def profile_of(person: str, lines: Sequence[ProfileLine], limit: int, others: int | None = None) -> PersonProfile:
+    """The slots that have lines, at most `limit` each, and the latest of the timeline, oldest first. What has no topic
+    may have more lines than that: `others`.
+    """
     slots = []
     for topic, heading in SLOTS.items():
         if found := ordered([line for line in lines if line.topic == topic]):
-            slots.append(ProfileSlot(topic, heading, tuple(found[:limit]), max(0, len(found) - limit)))
+            most = limit if others is None or topic != OTHER else others
+            slots.append(ProfileSlot(topic, heading, tuple(found[:most]), max(0, len(found) - most)))
     dated = sorted((line for line in lines if line.topic in TIMELINE), key=lambda line: (_day(line), line.memory_id))
     latest = tuple(dated[-_LISTED * limit :])
     return PersonProfile(person, len(lines), tuple(slots), latest, len(dated) - len(latest))

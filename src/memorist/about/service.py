@@ -23,6 +23,7 @@ from memorist.about.named import graph_of
 from memorist.about.names import Named, names, names_in
 from memorist.about.topics import MOST_READ, Topics
 from memorist.about.values import (
+    OTHER,
     USER,
     About,
     Mention,
@@ -198,7 +199,7 @@ class Profiles:
         def make() -> tuple[NameGraph, tuple[Memory, ...]]:
             facts = self._current(principal, slices, most=_MOST_NAMING + 1)
             shown = facts[:_MOST_NAMING]
-            lines = self._lines_of(shown, ["other"] * len(shown))
+            lines = self._lines_of(shown, [OTHER] * len(shown))
             graph = graph_of(shown, lines, self._names_of, is_whole=len(facts) <= _MOST_NAMING)
             return graph, tuple(one for one in shown if one.is_entry)
 
@@ -238,23 +239,24 @@ class Profiles:
         most_read: int,
         rest_later: bool = False,
         with_entries: bool = True,
+        others: int | None = None,
     ) -> tuple[PersonProfile, ...]:
         """The profiles of the user and of all who speak, from the newest facts alone, of which a tagger reads no more
         than `most_read` now; with `rest_later` the others in the background. What a companion lists as its entries
-        can be left out of them. Raises Forbidden.
+        can be left out of them. `limit` lines of a topic, and `others` of what has none. Raises Forbidden.
         """
         slices = told_slices(principal)
 
         def make() -> tuple[PersonProfile, ...]:
             found = self._current(principal, slices, most=most, with_entries=with_entries)
             lines = self._lines_of(found, self._topics.of(found, most_read, rest_later=rest_later))
-            return tuple(profile_of(name, of_person, limit) for name, of_person in _by_person(lines, None))
+            return tuple(profile_of(name, of_person, limit, others) for name, of_person in _by_person(lines, None))
 
         if most <= _QUICKLY_READ:
             return make()
         # What is not left to the background counts as soon as anybody has read it.
         read = self._topics.version if rest_later else self._topics.count
-        what = ("people", limit, most, most_read, rest_later, with_entries, read)
+        what = ("people", limit, others, most, most_read, rest_later, with_entries, read)
         return self._kept.of(principal, slices, what, make)
 
     def replaced(self, principal: Principal) -> Iterator[ReplacedFact]:

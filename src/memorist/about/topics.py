@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Sequence
 from itertools import islice
 
-from memorist.about.values import SLOTS, TIMELINE
+from memorist.about.values import OTHER, SLOTS, TIMELINE
 from memorist.memories.values import Memory
 from memorist.models.fair_share import AT_LEISURE, in_background
 from memorist.models.port import Tagger
@@ -62,7 +62,7 @@ class Topics:
         )
         if is_left and self._tagger() is not None:
             self._leave({key: text for key, text in islice(unread.items(), MOST_READ) if key not in self._read})
-        return [topic or self._read.get(fact.content_hash, "other") for fact, topic in zip(facts, said, strict=True)]
+        return [topic or self._read.get(fact.content_hash, OTHER) for fact, topic in zip(facts, said, strict=True)]
 
     def _leave(self, texts: dict[str, str]) -> None:
         if not self._background:
@@ -94,7 +94,7 @@ class Topics:
             return
         tags = tagger.tag([Passage(text, [(0, len(text))]) for _, text in chosen])
         for (key, _), (tag, *_) in zip(chosen, tags, strict=True):
-            self._read[key] = tag.topic if tag.topic in _TOPICS else "other"
+            self._read[key] = tag.topic if tag.topic in _TOPICS else OTHER
 
 
 def _said(fact: Memory) -> str | None:

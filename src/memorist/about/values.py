@@ -13,6 +13,9 @@ _WORDS = re.compile(r"\w+")
 USER = "User"
 """Who is meant where a fact names nobody that it tells of."""
 
+OTHER = "other"
+"""The topic of what has none, or whose topic nobody has read yet."""
+
 SLOTS = {
     "identity": "Name and identity",
     "home": "Home",
@@ -30,7 +33,7 @@ SLOTS = {
     "instruction": "Instructions",
     "project": "Projects",
     "decision": "Decisions",
-    "other": "Other",
+    OTHER: "Other",
 }
 """What a profile is made of, in its order. Events are in the timeline alone."""
 

@@ -9,7 +9,7 @@ from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
 from memorist.about.service import Profiles
-from memorist.about.values import SLOTS, OpenDoubt, PersonProfile, ProfileLine, ReplacedFact, sources_of
+from memorist.about.values import OTHER, SLOTS, OpenDoubt, PersonProfile, ProfileLine, ReplacedFact, sources_of
 from memorist.composing.sheet import Line, Sheet
 from memorist.composing.values import BUDGET_TOKENS, LEAST_TOKENS, MOST_TOKENS, Composed, LaidOut, Section
 from memorist.context.chunks import MAX_RECENT, Chunks
@@ -37,6 +37,7 @@ _OF_TOPICS = {topic: f"## {heading}" for topic, heading in SLOTS.items()} | {
     "taste": _ENTRIES["preference"],
     "event": _ENTRIES["history"],
 }
+_OTHER = _OF_TOPICS[OTHER]
 _KNOWN = tuple(dict.fromkeys((*_ENTRIES.values(), *_OF_TOPICS.values())))
 _CHANGED, _DOUBTED = "## Changed lately", "## In doubt"
 _OF_PROJECT = {category: f"## {heading} of this project" for category, heading in CHUNK_HEADINGS.items()}
@@ -227,8 +228,8 @@ class Composer:
             sheet.note(_NAMED, f"({len(named) - told} more, of less importance: see memory_list)")
 
     def _add_known(self, principal: Principal, sheet: Sheet, *, is_turn: bool, goes_on: bool, most_read: int) -> None:
-        """A companion's newest entries, what is in doubt, the first line of each topic, more entries, and then the
-        other lines.
+        """A companion's newest entries, what is in doubt, the first line of each topic, more entries, the other lines,
+        and then whatever has no topic.
         """
         newest = self._companion.newest(principal)
         people = self._people(principal, _MOST_FACTS_OF_A_TURN if is_turn else _MOST_FACTS, most_read)
@@ -238,17 +239,23 @@ class Composer:
             sheet.at_most(self._budget)
         with sheet.leaving(_AFTER_DOUBTS):
             self._add_doubts(principal, sheet)
-        with sheet.leaving(_AFTER_KNOWN if goes_on else 0):
+        others = list(_of_other(people))
+        with sheet.leaving(_AFTER_KNOWN if goes_on else 0, _more_of_other(len(others)) if others else ""):
             for heading, line in _by_rank(people, 0, 1):
                 sheet.add(heading, _profile_line(line))
             _add_entries(sheet, waiting)
             for heading, line in _by_rank(people, 1, _LINES_OF_A_TOPIC):
                 sheet.add(heading, _profile_line(line))
+            untold = sum(not sheet.add(_OTHER, _profile_line(line)) for line in others)
+        if untold:
+            sheet.note(_OTHER, _more_of_other(untold))
         sheet.newest_first(_KNOWN)
 
     def _people(self, principal: Principal, most: int, most_read: int) -> tuple[PersonProfile, ...]:
         # An entry stands under its category, or is too old to be told.
-        people = partial(self._profiles.people, principal, limit=_LINES_OF_A_TOPIC, most=most, with_entries=False)
+        people = partial(
+            self._profiles.people, principal, limit=_LINES_OF_A_TOPIC, others=most, most=most, with_entries=False
+        )
         try:
             return people(most_read=most_read, rest_later=most_read > 0)
         except ModelError:
@@ -297,6 +304,18 @@ def _by_rank(people: tuple[PersonProfile, ...], first: int, end: int) -> Iterato
             events = [one for one in person.timeline if one.topic == "event" and len(one.text) <= MAX_ENTRY]
             if rank < len(events):
                 yield _OF_TOPICS["event"], events[-1 - rank]
+
+
+def _of_other(people: tuple[PersonProfile, ...]) -> Iterator[ProfileLine]:
+    """What has no topic, the user's first."""
+    for person in people[:_MOST_PEOPLE]:
+        for slot in person.slots:
+            if slot.topic == OTHER:
+                yield from (line for line in slot.lines if len(line.text) <= MAX_ENTRY)
+
+
+def _more_of_other(count: int) -> str:
+    return f"({count} more: recall finds them)"
 
 
 def _named_line(memory: Memory) -> Line:

@@ -44,9 +44,9 @@ class Sheet:
         self._told: dict[str, int] = {}
 
     @contextmanager
-    def leaving(self, share: float) -> Iterator[None]:
-        """Within, that share of the whole is left for what comes later."""
-        self._lowest = share * self._budget
+    def leaving(self, share: float, note: str = "") -> Iterator[None]:
+        """Within, that share of the whole is left for what comes later, and room for a note."""
+        self._lowest = share * self._budget + (count_tokens(note) + _MARGIN if note else 0)
         yield
         self._lowest = 0.0
 
@@ -70,9 +70,7 @@ class Sheet:
         text = " ".join(line.text.casefold().split())
         if text in self._texts or (line.ids and all(one in self._ids for one in line.ids)):
             return True
-        cost = count_tokens(str(line)) + _MARGIN
-        if not self._lines[heading]:
-            cost += count_tokens(heading) + _MARGIN
+        cost = self._cost(heading, str(line))
         if not always:
             if self._left - cost < self._lowest:
                 return False
@@ -84,9 +82,15 @@ class Sheet:
         return True
 
     def note(self, heading: str, text: str) -> None:
-        """Say something after the lines under a heading that is no memory."""
-        self._left -= count_tokens(text) + _MARGIN
-        self._notes[heading] = text
+        """Say something after the lines under a heading that is no memory, where there is room."""
+        cost = self._cost(heading, text)
+        if cost <= self._left:
+            self._left -= cost
+            self._notes[heading] = text
+
+    def _cost(self, heading: str, text: str) -> int:
+        of_heading = 0 if self._lines[heading] else count_tokens(heading) + _MARGIN
+        return count_tokens(text) + _MARGIN + of_heading
 
     def newest_first(self, headings: Sequence[str]) -> None:
         """Put the lines under some headings in the order of their dates."""
