@@ -1,12 +1,15 @@
 """Scopes that are larger than the memory for them."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from memorist.core import Core
-from memorist.memories.values import Draft
+from memorist.memories.values import Draft, Governor
 from memorist.platform.values import Principal, Role
+from memorist.recall.index.columns import Array
+from memorist.recall.index.row_ids import RowIds
 from memorist.recall.values import Shortfall
 from tests.recall.conftest import OpenCore, ask, found, make_tenant, remember
 from tests.support.models import WordEmbedder
@@ -92,3 +95,25 @@ def test_of_many_users_as_many_are_looked_at_as_there_is_memory_for(open_with: O
     shelves = dict(small.recall._shelves._shelves)
     ask(small, admin, "teapot", top_k=20)
     assert all(small.recall._shelves._shelves[key] is shelf for key, shelf in shelves.items())
+
+
+def test_what_only_its_user_reads_is_looked_up_among_that_users_memories_alone(
+    crowd: Core, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    admin = Principal(make_tenant(crowd), Role.ADMIN)
+    told = users_of(crowd, admin.tenant, 5)
+    for number in range(5):
+        who = Principal(admin.tenant, Role.USER, f"user-{number}")
+        entries = [Draft(f"teapot entry {one}", governed_by=Governor.COMPANION) for one in range(20)]
+        crowd.memories.remember(who, entries)
+    ask(crowd, admin, "teapot")
+    looked_up: list[int] = []
+    places_of = RowIds.places_of
+
+    def counted(self: RowIds, ids: Sequence[str]) -> Array:
+        looked_up.append(len(ids))
+        return places_of(self, ids)
+
+    monkeypatch.setattr(RowIds, "places_of", counted)
+    assert {hit.memory.id for hit in ask(crowd, admin, "teapot", top_k=20).hits} == set(told)
+    assert sum(looked_up) == 5 * 20, "not those of all on every shelf"

@@ -95,7 +95,8 @@ def _visible(view: View, asked: Asked) -> Mask:
     visible = _is_of(view, asked.slices)
     if asked.of_session:
         visible |= _is_of(view, asked.of_session) & _is_turn_of(view, asked.principal.session)
-    visible[[place for one in asked.hidden if (place := view.place_of(one)) is not None]] = False
+    if hidden := asked.hidden.get(view.user):
+        visible[view.places_of(hidden)] = False
     return visible
 
 

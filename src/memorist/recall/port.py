@@ -52,8 +52,8 @@ class IndexReads(Protocol):
         """Whose memories are the newest, as far as a bounded number of them tells, the newest first."""
         ...
 
-    def entries(self, users: Sequence[str | None]) -> list[str]:
-        """The ids of some users' memories that only the user reads."""
+    def entries(self, users: Sequence[str | None]) -> dict[str | None, list[str]]:
+        """The ids of some users' memories that only the user reads, by user."""
         ...
 
     def tokens(self, memory_ids: Sequence[str], model: str) -> dict[str, bytes]:

@@ -1,7 +1,7 @@
 """What a question may be."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from memorist import words
@@ -32,8 +32,8 @@ class Asked:
     of_session: Sequence[OwnerFilter] = ()
     """What the asker is shown of the turns of the current session."""
 
-    hidden: frozenset[str] = frozenset()
-    """What only somebody else reads."""
+    hidden: Mapping[str | None, Sequence[str]] = field(default_factory=dict)
+    """By user, what only that one reads, who does not ask."""
 
     users: Sequence[str | None] = ()
     """Whose memories are looked at."""

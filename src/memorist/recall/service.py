@@ -244,7 +244,7 @@ class Recall:
         if all(part.entries for part in asked.slices):
             return asked
         hidden = self._store.read(tenant, lambda tx: tx.index.entries(asked.users), snapshot=False)
-        return replace(asked, hidden=frozenset(hidden))
+        return replace(asked, hidden=hidden)
 
     def _worded(self, asked: Asked) -> Worded | Opened:
         """Everything that needs no vector: what changed is read, and the words are looked up."""

@@ -77,9 +77,9 @@ class IndexStatements(TenantStatements):
         rows = self._rows("newest_users", rows=limit * _ROWS_A_USER, limit=limit)
         return [row[0] or None for row in rows]
 
-    def entries(self, users: Sequence[str | None]) -> list[str]:
+    def entries(self, users: Sequence[str | None]) -> dict[str | None, list[str]]:
         found = self._rows_of_each("list_entries", [{"user_id": user or ""} for user in users])
-        return [row[0] for rows in found for row in rows]
+        return {user: [row[0] for row in rows] for user, rows in zip(users, found, strict=True)}
 
     def tokens(self, memory_ids: Sequence[str], model: str) -> dict[str, bytes]:
         rows = self._rows("get_tokens", ids=self._encode_list(memory_ids), model=model)

@@ -1,6 +1,6 @@
 """Some rows of a shelf, to be ranked as if they were all of it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -51,9 +51,6 @@ class PartOfShelf(View):
             needed=at[:0] if needed is None else needed,
         )
 
-    def place_of(self, memory_id: str) -> int | None:
-        return self.ids.place_of(memory_id)
-
     def compare(self, question: Scores, numbers: Array) -> None:
         """Compare some of them as they are."""
         if self.found is not None:
@@ -78,10 +75,8 @@ class _Ids(RowIds):
     def __getitem__(self, place: int) -> str:
         return self._ids[int(self._at[place])]
 
-    def place_of(self, memory_id: str) -> int | None:
-        place = self._ids.place_of(memory_id)
-        found = numbers_of(self._at, np.array([-1 if place is None else place]))[0]
-        return None if found < 0 else int(found)
+    def places_of(self, ids: Sequence[str]) -> Array:
+        return numbers_of(self._at, self._ids.places_of(ids))
 
 
 class _Columns(Mapping[str, Array]):

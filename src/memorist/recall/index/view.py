@@ -1,6 +1,6 @@
 """A shelf at one moment: what a search reads."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,6 +47,12 @@ class View:
     def place_of(self, memory_id: str) -> int | None:
         place = self.ids.place_of(memory_id)
         return place if place is not None and place < self.size else None
+
+    def places_of(self, memory_ids: Sequence[str]) -> Array:
+        """The places of those that it has."""
+        places = self.ids.places_of(memory_ids)
+        found: Array = places[(places >= 0) & (places < self.size)]
+        return found
 
     def code(self, column: str, value: str | None) -> int:
         """The number that stands for a text in a column; -1 where no row has it."""

@@ -131,9 +131,10 @@ class IndexConformance(ClaimConformance):
         entry = insert(store, make_memory(tenant, owner=Owner("ada"), governed_by=Governor.COMPANION))
         fact = insert(store, make_memory(tenant, owner=Owner("ada")))
         other = insert(store, make_memory(tenant, owner=Owner("bob"), governed_by=Governor.COMPANION))
-        assert store.read(tenant, lambda tx: tx.index.entries(["ada"])) == [entry.id]
-        assert store.read(tenant, lambda tx: tx.index.entries([None, "bob", "ada"])) == [other.id, entry.id]
-        assert store.read(tenant, lambda tx: tx.index.entries([])) == []
+        assert store.read(tenant, lambda tx: tx.index.entries(["ada"])) == {"ada": [entry.id]}
+        expected = {None: [], "bob": [other.id], "ada": [entry.id]}
+        assert store.read(tenant, lambda tx: tx.index.entries([None, "bob", "ada"])) == expected
+        assert store.read(tenant, lambda tx: tx.index.entries([])) == {}
         part = OwnerFilter("ada", entries=False)
 
         def work(tx: Reader) -> list[list[Memory]]:
