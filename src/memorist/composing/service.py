@@ -4,6 +4,7 @@ question; each line dated by when it was said or happened, nothing twice, within
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from memorist.context.section import CHUNK_HEADINGS, SUMMARY_HEADINGS, Context, 
 from memorist.context.values import MAX_ENTRY
 from memorist.errors import Forbidden, InvalidField, ModelError
 from memorist.memories.searchable import searchable
-from memorist.memories.values import Memory
+from memorist.memories.values import Kind, Memory
 from memorist.platform import access, validation
 from memorist.platform.beside import beside
 from memorist.platform.tokens import count_tokens
@@ -178,7 +179,8 @@ class Composer:
 
             def needed() -> Recalled:
                 begun.needed()
-                return recalled()
+                found = recalled()
+                return replace(found, hits=tuple(hit for hit in found.hits if not _asks_the_same(hit, question)))
 
             return self._filled(principal, sheet, needed, project, apart_from=apart_from, is_turn=is_turn)
 
@@ -290,6 +292,12 @@ def _add_recalled(sheet: Sheet, recalled: Recalled, apart_from: Collection[str])
         if hit.memory.content not in apart_from and not is_told:
             sheet.add(_ASKED, _line(hit.memory, _recalled_text(hit)))
     return recalled.degraded
+
+
+def _asks_the_same(hit: Hit, question: str) -> bool:
+    """Whether it is the question itself, as somebody asked it before: that answers nothing."""
+    is_message = hit.memory.kind is Kind.CHAT_MESSAGE
+    return is_message and hit.memory.content.casefold().split() == question.casefold().split()
 
 
 def _by_rank(people: tuple[PersonProfile, ...], first: int, end: int) -> Iterator[tuple[str, ProfileLine]]:

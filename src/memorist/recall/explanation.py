@@ -7,6 +7,7 @@ import numpy as np
 
 from memorist.memories.values import Memory
 from memorist.recall.candidates import Candidates
+from memorist.recall.pool import what_is_said
 from memorist.recall.ranked import Ranked
 from memorist.recall.ranking import Scores
 from memorist.recall.values import Hit
@@ -68,9 +69,13 @@ def why_not(ranked: Ranked, shown: Sequence[float], hits: Sequence[Hit], memory:
     if place is None or reason is not None:
         return {"id": memory.id, "recalled": False, "reason": reason}
     explanation = explain(ranked, place)
+    said = what_is_said(memory)
+    same = next((hit.memory.id for hit in hits if what_is_said(hit.memory) == said), None)
     score = dict(zip(ranked.places.tolist(), shown, strict=True)).get(place)
     least = candidates.asked.least
-    if score is not None and score < least:
+    if same is not None:
+        reason = f"{same} says the same, and stands for it."
+    elif score is not None and score < least:
         reason = f"Its score {score:.3f} is below the least that counts, {least:.3f}."
     else:
         number = explanation.get("final_rank") or explanation["first_stage"]["rank"]

@@ -2,15 +2,23 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import overload
 
+import numpy as np
+
 from memorist.memories.searchable import Standing, as_turn, is_turn, searchable, standing
-from memorist.memories.values import Memory
+from memorist.memories.values import Kind, Memory
 from memorist.models import passages
 from memorist.recall.candidates import Candidates
+from memorist.recall.meant import NEAR_UNREAD
 from memorist.recall.question import Asked
 from memorist.recall.ranking import Places
 from memorist.recall.scored import Scored
+
+_TIMES = 4
+_ENOUGH = 500
+"""Where candidates say the same, so many times as many are read, and again, until it is so many."""
 
 _AROUND = 6
 """Candidates whose turns before and after are read with them: the reranker seldom reads more."""
@@ -42,6 +50,40 @@ class Pool:
         asked = self.scored.candidates.asked
         found = [(place, self._find(place)) for place in self.places.tolist()]
         return [place for place, memory in found if memory is not None and _is_wanted(memory, asked)]
+
+    def of_different(self, count: int) -> "Pool":
+        """The same with one of those that say the same, and with others instead, so that there are `count` again."""
+        asked, places = count, self.places
+        while True:
+            different = self._different(places)
+            if different.size >= count or places.size < asked or asked >= _ENOUGH:
+                return replace(self, places=different[:count])
+            asked *= _TIMES
+            places = self.scored.first(asked)
+            ids = [self.scored.candidates.ids[place] for place in places.tolist()]
+            unread = [one for one in ids if one not in self.memories]
+            self.memories.update({memory.id: memory for memory in self.read(unread)})
+
+    def _different(self, places: Places) -> Places:
+        """Of those that say the same the best, or a newer one that fits as well."""
+        found = [(place, self._find(place)) for place in places.tolist()]
+        if len({memory.content_hash for _, memory in found if memory is not None}) == len(found):
+            return places  # As mostly: what follows takes its time.
+        alike: dict[object, list[int]] = {}
+        for place, memory in found:
+            is_wanted = memory is not None and _is_wanted(memory, self.scored.candidates.asked)
+            alike.setdefault(what_is_said(memory) if memory is not None and is_wanted else place, []).append(place)
+        weighted = self.scored.weighted
+        near = NEAR_UNREAD * weighted[places[0]]
+        chosen = []
+        for first, *others in alike.values():
+            as_good = [one for one in others if weighted[first] - weighted[one] <= near]
+            chosen.append(max(first, *as_good, key=self._moment) if as_good else first)
+        return np.array(chosen, dtype=np.intp)
+
+    def _moment(self, place: int) -> tuple[datetime, str]:
+        memory = self.memory_at(place)
+        return memory.event_time or memory.created_at, memory.id
 
     def of_first(self, count: int) -> "Pool":
         """The same with no more than so many of them."""
@@ -117,6 +159,15 @@ def ids_to_read(scored: Scored, places: Places, *, reranked: bool) -> list[str]:
     if reranked:
         wanted.update(dict.fromkeys(_turns_around(scored.candidates, places[:_AROUND].tolist())))
     return list(wanted)
+
+
+def what_is_said(memory: Memory) -> object:
+    """Equal where messages, or facts, say the same of the same one: whoever is told one of them knows all."""
+    if memory.kind not in (Kind.FACT, Kind.CHAT_MESSAGE):
+        return memory.id
+    meta = memory.meta or {}
+    of_whom = tuple(str(meta.get(name)) for name in ("role", "speaker", "about"))
+    return (memory.kind, memory.user, memory.project, memory.name, of_whom, memory.content_hash)
 
 
 def _turns_around(candidates: Candidates, places: Sequence[int]) -> list[str]:

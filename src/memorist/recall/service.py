@@ -269,7 +269,7 @@ class Recall:
         read = partial(self._memories, asked.principal.tenant)
         ids = ids_to_read(scores, places, reranked=reranked > 0)
         with self._watch.timed("stage", "read"):
-            return Pool(scores, places, {memory.id: memory for memory in read(ids)}, read)
+            return Pool(scores, places, {memory.id: memory for memory in read(ids)}, read).of_different(count)
 
     def _memories(self, tenant: str, ids: Sequence[str]) -> Sequence[Memory]:
         return self._store.read(tenant, lambda tx: tx.memories.get_many(ids), snapshot=False)
