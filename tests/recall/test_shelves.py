@@ -180,6 +180,19 @@ def test_shelves_that_were_not_searched_for_long_are_let_go_of() -> None:
     assert store.loads == loads + 1
 
 
+def test_shelves_of_users_without_memories_are_let_go_of_too() -> None:
+    store = Rows()
+    few = Shelves(store, models=[MODEL], limit_bytes=100_000)
+    for number in range(300):
+        assert few.look("t", f"user-{number}").size == 0
+        assert few.size_bytes() <= 100_000
+    loads = store.loads
+    few.look("t", "user-299")
+    assert store.loads == loads, "those searched last stay"
+    few.look("t", "user-0")
+    assert store.loads == loads + 1
+
+
 def test_a_shelf_above_the_limit_is_kept_while_it_is_the_only_one() -> None:
     store = Rows()
     for number in range(100):

@@ -145,22 +145,34 @@ class Shelves:
         with self._lock:
             for key, shelf in shelves.items():
                 if self._shelves.get(key) is shelf:
-                    self._packed[key] = shelf.packed_bytes
-                    size = shelf.size_bytes() + self._packed[key]
+                    self._packed.pop(key, None)  # So that those searched last come last.
+                    if packed := shelf.packed_bytes:
+                        self._packed[key] = packed
+                    size = shelf.size_bytes() + packed
                     self._total += size - self._sizes.get(key, 0)
                     self._sizes[key] = size
             # What is packed again within a search goes before what is read again from the database.
-            for let_go in (self._unpack, self._drop):
-                for key in list(self._shelves):
-                    if self._total <= self._limit_bytes:
-                        break
-                    if not self._in_use[key]:
-                        let_go(key)
+            for key in self._oldest(self._packed, self._packed):
+                self._unpack(key)
+            for key in self._oldest(self._shelves, self._sizes):
+                self._drop(key)
             is_over = self._total > self._limit_bytes
         if any(shelf.is_cut for shelf in shelves.values()):
             self._tell("of a user with more memories than fit, the oldest are found by their words alone")
         elif is_over and not any(self._limit(key) > self._limit_bytes for key in shelves):
             self._tell("what is searched at once takes more than that")
+
+    def _oldest(self, keys: Iterable[_Key], sizes: Mapping[_Key, int]) -> list[_Key]:
+        """The first of these that nobody uses, as many as are too many: few, however many there are."""
+        excess = self._total - self._limit_bytes
+        found = []
+        for key in keys:
+            if excess <= 0:
+                break
+            if not self._in_use[key]:
+                found.append(key)
+                excess -= sizes.get(key, 0)
+        return found
 
     def _tell(self, what: str) -> None:
         if what not in self._told:
@@ -179,11 +191,10 @@ class Shelves:
         return sys.maxsize if self._saving is not None and self._saving.takes(*key) else self._limit_bytes
 
     def _unpack(self, key: _Key) -> None:
-        packed = self._packed.pop(key, 0)
-        if packed:
-            self._shelves[key].unpack()
-            self._sizes[key] -= packed
-            self._total -= packed
+        packed = self._packed.pop(key)
+        self._shelves[key].unpack()
+        self._sizes[key] -= packed
+        self._total -= packed
 
     def _drop(self, key: _Key) -> None:
         del self._shelves[key]

@@ -19,6 +19,9 @@ from memorist.recall.index.turns import TurnOrder
 from memorist.recall.index.view import View
 from memorist.recall.values import IndexMark, IndexPosition, IndexRow
 
+_EMPTY = 9000
+"""About the bytes of a shelf without rows: those of a million users who have no memories would be many."""
+
 _NEWEST = 64
 """Rows by which a file is recognised as one of this database: whose history is another has other ones."""
 
@@ -55,7 +58,7 @@ class Shelf:
 
     def size_bytes(self) -> int:
         columns = sum(column.size_bytes for column in self._columns.values())
-        return columns + self._matrix.size_bytes() + self._postings.size_bytes() + self._ids.size_bytes()
+        return _EMPTY + columns + self._matrix.size_bytes() + self._postings.size_bytes() + self._ids.size_bytes()
 
     @property
     def packed_bytes(self) -> int:
