@@ -269,6 +269,32 @@ def test_nothing_closes_the_fence_and_no_text_passes_for_a_heading(core: Core, a
     assert headings(found) == ["## Work"]
 
 
+def test_many_newer_facts_of_other_topics_take_no_place_of_an_old_one(
+    core: Core, ada: Principal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memorist.composing.service._MOST_FACTS", 20)
+
+    def of_taste(first: int) -> None:
+        drafts = [Draft(f"Ada likes tea {number}.", meta={"topic": "taste"}) for number in range(first, first + 25)]
+        core.facts.remember_all(ada, drafts)
+
+    allergy = core.facts.remember_all(ada, [Draft("Ada is allergic to peanuts.", meta={"topic": "health"})])[0].memory
+    of_taste(0)
+    assert "peanuts" in core.composer.compose(ada).text
+    home = told(core, ada, "Ada lives in Kiel.", "home")
+    core.memories.edit(ada, allergy.id, {"content": "Ada is allergic to walnuts."})
+    of_taste(100)
+    text = core.composer.compose(ada, "What should I cook tonight?").text
+    assert headings(text) == ["## Preferences", "## Home", "## Health"]
+    assert ("walnuts" in text, "peanuts" in text, text.count("likes tea")) == (True, False, 5)
+    core.memories.forget(ada, home.id)
+    assert headings(core.composer.compose(ada).text) == ["## Preferences", "## Health"]
+    for number in range(9):
+        told(core, ada, f"Ada had illness {number}.", "health")
+    of_taste(200)
+    assert "walnuts" not in core.composer.compose(ada).text, "a topic has five lines"
+
+
 def test_facts_of_no_topic_are_told_as_far_as_there_is_room_and_how_many_more_there_are(
     core: Core, ada: Principal
 ) -> None:

@@ -21,6 +21,7 @@ from memorist.about.lines import (
 )
 from memorist.about.named import graph_of
 from memorist.about.names import Named, names, names_in
+from memorist.about.older import OlderFacts
 from memorist.about.topics import MOST_READ, Topics
 from memorist.about.values import (
     OTHER,
@@ -111,6 +112,7 @@ class Profiles:
         self._names: dict[tuple[str, str], tuple[Named, ...]] = {}
         self._lines: dict[tuple[str, datetime, str], ProfileLine] = {}
         self._kept = KeptViews(store, clock)
+        self._older = OlderFacts(store, clock)
 
     def close(self) -> None:
         self._topics.close()
@@ -120,6 +122,7 @@ class Profiles:
         self._names = {}
         self._lines = {}
         self._kept.forget()
+        self._older.forget()
         self._writing.forget(tenant, users)
 
     def about(
@@ -240,24 +243,51 @@ class Profiles:
         rest_later: bool = False,
         with_entries: bool = True,
         others: int | None = None,
+        older: int = 0,
     ) -> tuple[PersonProfile, ...]:
-        """The profiles of the user and of all who speak, from the newest facts alone, of which a tagger reads no more
-        than `most_read` now; with `rest_later` the others in the background. What a companion lists as its entries
-        can be left out of them. `limit` lines of a topic, and `others` of what has none. Raises Forbidden.
+        """The profiles of the user and of all who speak, from the newest facts and the best of each topic among so many
+        `older` ones: `limit` lines of a topic, and `others` of what has none. A tagger reads no more than `most_read`
+        facts now; with `rest_later` the others in the background. What a companion lists as its entries can be left
+        out. Raises Forbidden.
         """
         slices = told_slices(principal)
 
         def make() -> tuple[PersonProfile, ...]:
             found = self._current(principal, slices, most=most, with_entries=with_entries)
             lines = self._lines_of(found, self._topics.of(found, most_read, rest_later=rest_later))
+            if older and len(found) == most:
+                lines += self._best_older(
+                    principal, found, older, limit, rest_later=rest_later, with_entries=with_entries
+                )
             return tuple(profile_of(name, of_person, limit, others) for name, of_person in _by_person(lines, None))
 
         if most <= _QUICKLY_READ:
             return make()
         # What is not left to the background counts as soon as anybody has read it.
         read = self._topics.version if rest_later else self._topics.count
-        what = ("people", limit, others, most, most_read, rest_later, with_entries, read)
+        what = ("people", limit, others, older, most, most_read, rest_later, with_entries, read)
         return self._kept.of(principal, slices, what, make)
+
+    def _best_older(
+        self,
+        principal: Principal,
+        newest: Sequence[Memory],
+        older: int,
+        limit: int,
+        *,
+        rest_later: bool,
+        with_entries: bool,
+    ) -> list[ProfileLine]:
+        slices = told_slices(principal)
+
+        def lines_of(facts: Sequence[Memory]) -> list[ProfileLine]:
+            counted = [one for one in facts if with_entries or one.category not in _OF_ENTRIES]
+            return self._lines_of(counted, self._topics.of(counted, 0, rest_later=rest_later))
+
+        query = Query(slices, kind=Kind.FACT, limit=_PAGE)
+        what = (with_entries, self._topics.version)
+        chosen = self._older.best(principal, query, newest, most=older, limit=limit, lines_of=lines_of, what=what)
+        return lines_of(chosen)
 
     def replaced(self, principal: Principal) -> Iterator[ReplacedFact]:
         """What was retired or merged lately, the last first. Raises Forbidden."""

@@ -59,6 +59,7 @@ _AFTER_CHANGED = 0.3
 _LINES_OF_A_TOPIC = 5
 _MOST_PEOPLE = 5
 _MOST_FACTS = 500
+_MOST_OLDER = 2000
 _MOST_FACTS_OF_A_TURN = 80
 # A tagger's reading takes milliseconds, and somebody waits: the others are read the next time. Where nothing is asked,
 # no model is needed, and none is loaded for it.
@@ -234,7 +235,7 @@ class Composer:
         and then whatever has no topic.
         """
         newest = self._companion.newest(principal)
-        people = self._people(principal, _MOST_FACTS_OF_A_TURN if is_turn else _MOST_FACTS, most_read)
+        people = self._people(principal, most_read, is_turn=is_turn)
         with sheet.leaving(_AFTER_ENTRIES_OF_A_TURN if is_turn else _AFTER_ENTRIES):
             waiting = _add_entries(sheet, newest)
         if is_turn:
@@ -253,10 +254,17 @@ class Composer:
             sheet.note(_OTHER, _more_of_other(untold))
         sheet.newest_first(_KNOWN)
 
-    def _people(self, principal: Principal, most: int, most_read: int) -> tuple[PersonProfile, ...]:
+    def _people(self, principal: Principal, most_read: int, *, is_turn: bool) -> tuple[PersonProfile, ...]:
+        most = _MOST_FACTS_OF_A_TURN if is_turn else _MOST_FACTS
         # An entry stands under its category, or is too old to be told.
         people = partial(
-            self._profiles.people, principal, limit=_LINES_OF_A_TOPIC, others=most, most=most, with_entries=False
+            self._profiles.people,
+            principal,
+            limit=_LINES_OF_A_TOPIC,
+            others=most,
+            most=most,
+            older=0 if is_turn else _MOST_OLDER,
+            with_entries=False,
         )
         try:
             return people(most_read=most_read, rest_later=most_read > 0)
