@@ -20,6 +20,8 @@ _UNSPACED = (
 # Vowel signs of Indian scripts are no letters to `\w`, but parts of their words.
 _TOKEN = rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[^\W_]|[\u0900-\u0dff])+"
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
+# Names that their signs are a part of: C++, C#, A+. Not what is added, or a number sign.
+_SIGNED = re.compile(r"(?<![a-z0-9+#])([a-z]+)(\+\+(?![a-z+#])|[+#](?![a-z0-9+#]))")
 # Accents of Latin, Greek and Cyrillic letters, points of Hebrew and Arabic: written by some and left out by others.
 _ACCENTS = dict.fromkeys((*range(0x300, 0x370), *range(0x591, 0x5C8), *range(0x64B, 0x660)), "")
 # Letters that Unicode does not take apart, but that people write without their stroke or dot.
@@ -32,10 +34,10 @@ _COUNT_BITS = 0xF
 def terms(text: str) -> list[str]:
     """The terms of a text, in their order, repeated as often as they occur."""
     if text.isascii():
-        return [_stem(word) for word in _ASCII_TOKEN.findall(text.lower())]
+        return [_stem(word) for word in _ASCII_TOKEN.findall(_spelled(text.lower()))]
     found: list[str] = []
     token_pattern, unspaced = _patterns()
-    for token in token_pattern.findall(_fold(text)):
+    for token in token_pattern.findall(_spelled(_fold(text))):
         if unspaced.match(token):
             found += _pairs(token)
         else:
@@ -85,6 +87,16 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
 def _fold(text: str) -> str:
     decomposed = unicodedata.normalize("NFKD", text).casefold().translate(_ACCENTS)
     return unicodedata.normalize("NFC", decomposed).replace("’", "'")
+
+
+def _spelled(folded: str) -> str:
+    """Signs that belong to a name as a word beside it, which is found by the name alone, too."""
+    return _SIGNED.sub(_with_signs, folded) if "+" in folded or "#" in folded else folded
+
+
+def _with_signs(match: re.Match[str]) -> str:
+    signs = match[2].replace("+", "plus").replace("#", "sharp")
+    return f"{match[1]} {match[1]}{signs} "
 
 
 def _pairs(run: str) -> list[str]:

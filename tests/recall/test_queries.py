@@ -142,6 +142,13 @@ def test_language_is_found_by_its_words(by_keyword: Core, language: str) -> None
         assert texts(ask(core, ada, query))[:1] == [sentence], query
 
 
+@pytest.mark.parametrize("query", ["C++", "c++?", "C#"])
+def test_name_that_is_a_letter_and_signs_is_found(core: Core, ada: Principal, query: str) -> None:
+    for name in ("C++", "C#", "R"):
+        remember(core, ada, f"The user writes {name} at work.")
+    assert query.strip("?").upper() in texts(ask(core, ada, query))[0]
+
+
 @pytest.mark.parametrize(
     ("text", "query"),
     [

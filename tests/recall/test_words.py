@@ -136,6 +136,20 @@ def test_terms_keep_their_order_and_their_repetitions() -> None:
     assert words.terms("to be or not to be") == ["to", "be", "or", "not", "to", "be"]
 
 
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("C++", ["c", "cplusplus"]),
+        ("C++17, C# and F#.", ["c", "cplusplus", "17", "c", "csharp", "and", "f", "fsharp"]),
+        ("用C++写 in café", ["用", "c", "cplusplus", "写", "in", "caf"]),
+        ("graded A+", ["grad", "a", "aplus"]),
+        ("a+b x+1 C+++ issue#12 #tag 3#", ["a", "b", "x", "1", "c", "issu", "12", "tag", "3"]),
+    ],
+)
+def test_signs_that_belong_to_a_name_are_a_word_beside_it(text: str, terms: list[str]) -> None:
+    assert words.terms(text) == terms
+
+
 def test_question_words_are_left_out_unless_there_are_no_others() -> None:
     assert words.question_terms("What did the fox say to the other fox?") == ["fox", "say", "other"]
     assert words.question_terms("Who are you?") == ["who", "are", "you"]
