@@ -6,11 +6,13 @@ from dataclasses import replace
 import pytest
 
 from memorist.core import Core
+from memorist.ids import to_uuid
 from memorist.memories.values import Draft, Governor
 from memorist.platform.values import Principal, Role
 from memorist.recall.index.columns import Array
 from memorist.recall.index.row_ids import RowIds
-from memorist.recall.values import Shortfall
+from memorist.recall.question import validated
+from memorist.recall.values import Question, Shortfall
 from tests.recall.conftest import OpenCore, ask, found, make_tenant, remember
 from tests.support.models import WordEmbedder
 
@@ -117,3 +119,17 @@ def test_what_only_its_user_reads_is_looked_up_among_that_users_memories_alone(
     monkeypatch.setattr(RowIds, "places_of", counted)
     assert {hit.memory.id for hit in ask(crowd, admin, "teapot", top_k=20).hits} == set(told)
     assert sum(looked_up) == 5 * 20, "not those of all on every shelf"
+
+
+def test_why_not_names_a_memory_in_any_form_and_says_that_its_user_was_left_out(crowd: Core) -> None:
+    admin = Principal(make_tenant(crowd), Role.ADMIN)
+    first, *_ = users_of(crowd, admin.tenant, 8)
+    written = str(to_uuid(first))
+    assert validated(admin, Question("teapot", why_not=written)).why_not == first
+    why_not = ask(crowd, admin, "teapot", why_not=written).why_not
+    assert why_not is not None
+    assert why_not["id"] == first
+    assert why_not["reason"].endswith("Ask for that user.")
+    of_user = ask(crowd, replace(admin, user="user-0"), "teapot", why_not=written).why_not
+    assert of_user is not None
+    assert of_user["recalled"]

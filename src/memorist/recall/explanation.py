@@ -12,6 +12,7 @@ from memorist.recall.ranked import Ranked
 from memorist.recall.ranking import Scores
 from memorist.recall.values import Hit
 
+_LEFT_OUT = "The memories of its user were not looked at: there are too many users. Ask for that user."
 _REPEATS = "It only repeats other memories, and those are found instead."
 
 
@@ -62,8 +63,11 @@ def why_not(ranked: Ranked, shown: Sequence[float], hits: Sequence[Hit], memory:
     if rank is not None:
         return {"id": memory.id, "recalled": True, "reason": f"It is number {rank} of the answer."}
     place = candidates.ids.place_of(memory.id)
-    if place is None:
-        reason: str | None = "It is not in the index. Run `memorist index rebuild`."
+    asked = candidates.asked
+    if place is None and asked.leaves_out and memory.user not in asked.users:
+        reason: str | None = _LEFT_OUT
+    elif place is None:
+        reason = "It is not in the index. Run `memorist index rebuild`."
     else:
         reason = _REPEATS if memory.repeats else candidates.refusal(place)
     if place is None or reason is not None:
@@ -72,7 +76,7 @@ def why_not(ranked: Ranked, shown: Sequence[float], hits: Sequence[Hit], memory:
     said = what_is_said(memory)
     same = next((hit.memory.id for hit in hits if what_is_said(hit.memory) == said), None)
     score = dict(zip(ranked.places.tolist(), shown, strict=True)).get(place)
-    least = candidates.asked.least
+    least = asked.least
     if same is not None:
         reason = f"{same} says the same, and stands for it."
     elif score is not None and score < least:

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from memorist import words
 from memorist.errors import InvalidField
+from memorist.ids import parse_id
 from memorist.memories.values import Kind, Memory
 from memorist.platform import access, validation
 from memorist.platform.values import OwnerFilter, Principal
@@ -74,7 +75,7 @@ def _of_one_class(scope: Scope) -> Weights:
 
 
 def validated(principal: Principal, question: Question) -> Question:
-    """The question with its choices and times as values. Raises InvalidField or Forbidden."""
+    """The question with its choices, times and id as values. Raises InvalidField, InvalidId or Forbidden."""
     validation.text("query", question.query, longest=validation.MAX_QUERY)
     _whole("top_k", question.top_k, 1, validation.MAX_TOP_K)
     scope = validation.choice("scope", question.scope, Scope)
@@ -97,6 +98,7 @@ def validated(principal: Principal, question: Question) -> Question:
         known_at=_moment("known_at", question.known_at),
         after=_moment("after", question.after),
         before=_moment("before", question.before),
+        why_not=None if question.why_not is None else parse_id("mem", question.why_not),
     )
 
 

@@ -13,7 +13,6 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
-from memorist.ids import parse_id
 from memorist.memories.accesses import AccessLog
 from memorist.memories.entries import note_reading
 from memorist.memories.governance import are_compared
@@ -135,7 +134,7 @@ class Recall:
         """The memories that answer a question, best first. It always answers: a model that fails is done without.
         `reading` is what `begin` gave to who ends it.
 
-        Raises InvalidField, Forbidden, NotFound (of `why_not`) or StoreError.
+        Raises InvalidField, Forbidden, InvalidId or NotFound (of `why_not`), or StoreError.
         """
         with self._watch.timed("recall") as told, nullcontext(reading) if reading else self.begin() as begun:
             found = self._told(principal, self._ranked(self._gathered(principal, question, begun), begun))
@@ -297,7 +296,6 @@ class Recall:
         return ranked(pool, order, judgement, fusion)
 
     def _why_not(self, principal: Principal, memory_id: str, found: Answer) -> dict[str, Any]:
-        memory_id = parse_id("mem", memory_id)
         memory = self._store.read(principal.tenant, lambda tx: tx.memories.get(memory_id))
         now = self._clock.now()
         is_there = memory is not None and access.is_shown(principal, memory, in_use=memory.is_in_use(now))
