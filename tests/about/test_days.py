@@ -20,6 +20,11 @@ from memorist.about.days import day_in, day_near
         ("User ran last week (the week before 8 May 2027).", None),
         ("User was born on 31 February 1990.", None),
         ("User runs 2027 meters.", None),
+        ("User plans to invest in 1000 shares of the bakery.", None),
+        ("User plans to invest in 2000 shares of the bakery.", None),
+        ("User runs in 1500 metre races.", None),
+        ("User runs in 1900-metre races.", None),
+        ("In 1990 User moved to Kiel.", "1990"),
         ("User may move.", None),
     ],
 )

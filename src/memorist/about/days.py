@@ -27,9 +27,17 @@ _LEAP = 8
 """So many years on there is every day of a calendar again."""
 _LONG_AGO = timedelta(days=183)
 """What is said of a day so long ago without its year may as well be said of the next one."""
-_ROUGH = re.compile(rf"\b(?:(?P<month>{_MONTH}) (?P<year>[12]\d{{3}})|in (?P<alone>[12]\d{{3}}))\b", re.IGNORECASE)
+_YEARS = r"(?:1[89]|2[01])\d\d"
+# Who invests in 2000 shares, or runs in 1900 metre races, names no year.
+_MEASURE = (
+    r"(?:m|km|k?g|miles?|feet|(?:kilo)?met(?:re|er)s?|gram(?:me)?s?|pounds?|lit(?:re|er)s?|calories|kcal|hours?|minutes?|steps?|"
+    r"words?|pages?|pieces?|copies|units?|shares?|stocks?|bonds?|coins?|votes?|points?|people|euros?|dollars?|francs?|watts?)"
+)
+_ROUGH = re.compile(
+    rf"\b(?:(?P<month>{_MONTH}) (?P<year>{_YEARS})|in (?P<alone>{_YEARS}))\b(?![ -]{_MEASURE}\b)", re.IGNORECASE
+)
 _YEAR = re.compile(r"\d{4}")
-_IN_BRACKETS = re.compile(r"\((?:around )?([12]\d{3})\)")
+_IN_BRACKETS = re.compile(rf"\((?:around )?({_YEARS})\)")
 
 
 def day_in(text: str) -> str | None:
