@@ -68,6 +68,12 @@ def test_budget_of_tokens_is_filled_and_not_exceeded(core: Core, ada: Principal,
     assert [hit.memory.id for hit in hits][:20] == found(core, ada, "teapot", top_k=20)[: len(hits)]
 
 
+def test_budget_of_tokens_brings_no_more_than_two_hundred(core: Core, ada: Principal) -> None:
+    for start in range(0, 250, 50):
+        core.memories.remember(ada, [Draft(f"note {number} of tulips") for number in range(start, start + 50)])
+    assert len(ask(core, ada, "tulips", budget_tokens=20_000).hits) == 200
+
+
 @pytest.mark.parametrize("budget", [0, -5, 100_001, "many", 1.5])
 def test_bad_budget_is_refused(core: Core, ada: Principal, budget: Any) -> None:
     with pytest.raises(InvalidField) as caught:

@@ -13,6 +13,9 @@ from memorist.recall.ranked import Ranked
 from memorist.recall.ranking import Scores, assumed_cosines, confidence
 from memorist.recall.values import Hit
 
+MOST_OF_A_BUDGET = 200
+"""So many come back at most where tokens are counted."""
+
 _HALF = np.float32(0.5)
 _MOST_SURE = 5
 """As sure as the surest of so many is the answer as a whole."""
@@ -31,11 +34,12 @@ def answer(ranked: Ranked, overlay: Callable[[Memory], Memory]) -> Answer:
     """`overlay` adds to a memory what is known of it and not written yet."""
     scored, asked = ranked.pool.scored, ranked.pool.scored.candidates.asked
     budget = asked.question.budget_tokens
+    most = asked.question.top_k if budget is None else MOST_OF_A_BUDGET
     shown = _shown(ranked)
     hits: list[Hit] = []
     tokens = 0
     for place, score in zip(ranked.places.tolist(), shown, strict=True):
-        if score < asked.least or (budget is None and len(hits) == asked.question.top_k):
+        if score < asked.least or len(hits) == most:
             break
         memory = ranked.pool.memory_at(place)
         excerpt = scored.excerpt(place, memory)

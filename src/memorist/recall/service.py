@@ -22,7 +22,7 @@ from memorist.platform import access
 from memorist.platform.redaction import Redaction
 from memorist.platform.values import Principal
 from memorist.ports import Reader, Store
-from memorist.recall.answer import Answer, answer
+from memorist.recall.answer import MOST_OF_A_BUDGET, Answer, answer
 from memorist.recall.candidates import candidates
 from memorist.recall.explanation import why_not
 from memorist.recall.fusion import FUSION, Fusion, in_language_of, worth_reading
@@ -44,8 +44,6 @@ from memorist.watching import Watch, carried
 
 _SPARE = 4
 """Candidates beyond those asked for, for rows that changed since they were indexed."""
-
-_BUDGET_CANDIDATES = 200
 
 _MOST_USERS = 256
 """Users whose memories are looked at where an admin asks for nobody."""
@@ -305,7 +303,7 @@ class Recall:
 
 def _candidates_for(question: Question) -> int:
     """How many are read where there is no reranker."""
-    return _SPARE + (question.top_k if question.budget_tokens is None else _BUDGET_CANDIDATES)
+    return _SPARE + (question.top_k if question.budget_tokens is None else MOST_OF_A_BUDGET)
 
 
 def _some_users(tx: Reader) -> list[str | None]:
