@@ -46,6 +46,8 @@ def test_same_message_twice_was_said_twice(core: Core, ada: Principal) -> None:
         (Message("", "text"), "messages.1.role"),
         (Message("two words", "text"), "messages.1.role"),
         (Message("user", "text", name="two\nlines"), "messages.1.name"),
+        (Message("user", "text", meta={"speaker": {"id": 7, "name": "Ada"}}), "messages.1.meta.speaker"),
+        (Message("user", "text", meta={"speaker": "two\nlines"}), "messages.1.meta.speaker"),
         (Message("user", "a\x00b"), "messages.1.content"),
     ],
 )

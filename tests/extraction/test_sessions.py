@@ -10,7 +10,7 @@ import pytest
 from memorist.core import Core
 from memorist.ingestion.service import Message
 from memorist.learning.extractors.kinds import Vocabulary
-from memorist.memories.values import Governor, Kind, Memory, Retention, Status, Trust
+from memorist.memories.values import Draft, Governor, Kind, Memory, Retention, Status, Trust
 from memorist.platform.values import Job, JobStatus, Principal, Role
 from memorist.testing import StepClock
 from memorist.times import from_iso_with_offset
@@ -148,6 +148,14 @@ def test_user_whose_name_is_spelled_otherwise_is_the_same_one(quiet: Core, ada: 
     one_by_one(quiet, ada, Message("user", "I live in Oslo.", "Ines"))
     told = {str((one.meta or {})["about"]).strip().casefold() for one in facts(quiet, ada)}
     assert told == {"ada", "ines"}
+
+
+def test_speaker_that_is_no_text_is_nobody_s_name(quiet: Core, ada: Principal) -> None:
+    odd = {"role": "user", "speaker": {"id": 7, "name": "Ada"}}
+    before = Draft("I live in Rome.", kind=Kind.CHAT_MESSAGE, session="s-1", meta=odd)
+    quiet.memories.remember(ada, [before])
+    one_by_one(quiet, ada, Message("user", "I am a nurse.", "Ada"))
+    assert [one.content for one in facts(quiet, ada)] == ["User is a nurse."]
 
 
 STORY = [

@@ -40,6 +40,26 @@ def in_doubt(core: Core, who: Principal) -> InDoubt:
 # What was retired
 
 
+@pytest.mark.parametrize(
+    ("older", "newer", "merged"),
+    [
+        ({"stated": 2, "sources": ["a"]}, {"stated": 3, "sources": ["b"]}, {"stated": 5, "sources": ["a", "b"]}),
+        ({"sources": [{"url": "https://a.example"}]}, {}, {"stated": 2, "sources": []}),
+        ({"sources": "wiki", "stated": "in an interview"}, {}, {"stated": 2, "sources": []}),
+        ({"stated": True, "sources": ["a"]}, {"stated": 4}, {"stated": 5, "sources": ["a"]}),
+        ({"stated": 2}, {"sources": {"wiki": 1}, "stated": -1}, {"sources": {"wiki": 1}, "stated": -1}),
+    ],
+)
+def test_merge_reads_and_writes_nothing_of_a_caller_s_own(
+    open_with: OpenCore, ada: Principal, older: dict[str, object], newer: dict[str, object], merged: dict[str, object]
+) -> None:
+    core = open_with(judge=lambda: ScriptedJudge(lambda *_: Ruling.SAME))
+    drafts = [Draft(text, meta=meta) for text, meta in (("Lives in Rome.", older), ("Is at home in Rome.", newer))]
+    old, new = (core.facts.remember_all(ada, [draft])[0].memory for draft in drafts)
+    assert now(core, old).superseded_by == new.id
+    assert now(core, new).meta == merged
+
+
 def test_retired_fact_is_listed_with_what_took_its_place_and_why(core: Core, ada: Principal) -> None:
     old, new = tell(core, ada, BERLIN), tell(core, ada, LISBON)
     [one] = core.facts.retired(ada).items

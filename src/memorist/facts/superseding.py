@@ -98,12 +98,7 @@ class Superseding:
             kept = tx.memories.get(newer.id)
             if kept is None or not kept.is_current(now) or not self.retire(tx, principal, older, kept, details):
                 return False
-            meta = kept.meta or {}
-            of_older = older.meta or {}
-            sources = [*of_older.get(SOURCES, [older.source_ref]), *meta.get(SOURCES, [kept.source_ref])]
-            stated = int(of_older.get(STATED, 1)) + int(meta.get(STATED, 1))
-            known = list(dict.fromkeys(source for source in sources if source))[-_MOST_SOURCES:]
-            merged = replace(kept, meta={**meta, STATED: stated, SOURCES: known}, updated_at=now)
+            merged = replace(kept, meta=_merged_meta(older, kept), updated_at=now)
             return True if writing.replace(tx, merged, kept.updated_at) else None
 
         return until_written(attempt, what="fact")
@@ -171,6 +166,28 @@ class Superseding:
     ) -> Doubt:
         now = self._clock.now()
         return Doubt(new_id("dbt"), older.owner, newer.id, older.id, reason, judge, now, now, status)
+
+
+def _merged_meta(older: Memory, kept: Memory) -> dict[str, Any]:
+    """The details of the one that is kept: what a caller keeps under one of these names stays there."""
+    meta = dict(kept.meta or {})
+    stated, sources = _noted(kept)
+    of_older, sources_of_older = _noted(older)
+    if STATED not in meta or stated is not None:
+        meta[STATED] = (of_older or 1) + (stated or 1)
+    if SOURCES not in meta or sources is not None:
+        known = [*(sources_of_older or [older.source_ref or ""]), *(sources or [kept.source_ref or ""])]
+        meta[SOURCES] = list(dict.fromkeys(source for source in known if source))[-_MOST_SOURCES:]
+    return meta
+
+
+def _noted(memory: Memory) -> tuple[int | None, list[str] | None]:
+    """How often a fact was stated and from what it is known, where that was noted when it was merged."""
+    meta = memory.meta or {}
+    stated, sources = meta.get(STATED), meta.get(SOURCES)
+    is_count = isinstance(stated, int) and not isinstance(stated, bool) and stated > 0
+    are_texts = isinstance(sources, list) and all(isinstance(one, str) for one in sources)
+    return stated if is_count else None, sources if are_texts else None
 
 
 def _since(memory: Memory) -> datetime:

@@ -357,6 +357,10 @@ def message_draft(index: int, session: str, message: Message) -> Draft:
         if message.name is not None:
             validation.text("name", message.name, longest=validation.MAX_IDENTIFIER, one_line=True)
         meta = validation.meta(message.meta) if message.meta else {}
+        if meta.get("speaker") is not None:
+            validation.text(
+                "meta.speaker", meta["speaker"], longest=validation.MAX_IDENTIFIER, empty=True, one_line=True
+            )
         draft = Draft(
             content=message.content,
             kind=Kind.CHAT_MESSAGE,

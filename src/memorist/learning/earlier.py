@@ -59,7 +59,10 @@ def utterance_of(row: Memory, *, is_live: bool = False) -> Utterance:
     meta = row.meta or {}
     said_at = row.event_time or (row.created_at if is_live else None)
     there = None if said_at is None else with_offset(said_at, meta.get(UTC_OFFSET, 0))
-    return Utterance(role_of(str(meta.get("role"))), row.content, meta.get("speaker"), there)
+    speaker = meta.get("speaker")
+    # Earlier versions kept anything there that a caller gave.
+    name = speaker if isinstance(speaker, str) else None
+    return Utterance(role_of(str(meta.get("role"))), row.content, name, there)
 
 
 def _names(rows: Sequence[Memory]) -> dict[str, str]:
