@@ -270,7 +270,7 @@ def test_only_the_root_knows_stores_and_which_models_there_are() -> None:
     for module in IMPORTS:
         if package(module) in FEATURES | {"core", "tools", "turn_tools"}:
             known = below("memorist.models", IMPORTS[module])
-            about_them = ("fair_share", "passages", "port", "values")
+            about_them = ("answers", "fair_share", "passages", "port", "values")
             assert known <= {"memorist.models", *(f"memorist.models.{name}" for name in about_them)}, module
 
 
@@ -342,6 +342,7 @@ def test_the_index_knows_no_question() -> None:
                 "languages",
                 "learning.values",
                 "memories.values",
+                "models.answers",
                 "models.passages",
                 "models.port",
                 "models.values",

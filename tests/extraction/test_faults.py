@@ -74,6 +74,8 @@ FAULTS: dict[str, list[Script]] = {
     "hung up": [hang_up],
     "prose twice": [says("I would say: peanuts."), says("Peanuts, as I said.")],
     "cut JSON twice": [says(GOOD[:40], "max_tokens"), says(GOOD[:60], "max_tokens")],
+    "thoughts twice": [says('<think>Perhaps {"memories": []}? No, there is', "max_tokens")] * 2,
+    "thoughts without a mark twice": [says('Perhaps {"memories": []}? No, there is an all', "max_tokens")] * 2,
     "wrong schema twice": [says('{"memories": [{"kind": "spell"}]}'), says('{"memories": "none"}')],
     "another shape": [lambda reply, _: reply.json({"hello": "world"})],
 }

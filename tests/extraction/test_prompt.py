@@ -162,6 +162,10 @@ GOOD = memory("preference", "User is allergic to peanuts.", "allergic to peanuts
         json.dumps(GOOD),
         f"1. {json.dumps(GOOD)}\n2. {json.dumps({**GOOD, 'kind': 'spell'})}",
         f'<think>Perhaps {{"memories": []}} or more.</think>{finds(GOOD)}',
+        f'<thinking>Perhaps {{"memories": []}}.</thinking>{finds(GOOD)}<think>Is it {{"memories": []}}?',
+        f'I could say {{"memories": []}}, but the allergy matters.\n</think>\n{finds(GOOD)}',
+        f'Not {{"memories": []}} but {finds(GOOD)}, for the reasons [1] and [].',
+        finds({**GOOD, "about": "</think>"}),
     ],
 )
 def test_json_is_found_in_prose_and_fences(answer: str) -> None:
@@ -178,6 +182,8 @@ def test_nothing_worth_remembering_is_an_answer(answer: str) -> None:
     [
         "",
         "I can't help with that.",
+        '<think>Perhaps {"memories": []}? No, there is an allergy, so I should li',
+        '{"memories": []} comes to mind, but there is an allergy.</think>',
         finds(GOOD)[:-20],
         finds(GOOD, GOOD)[:-20],
         json.dumps([GOOD, GOOD])[:-20],

@@ -21,10 +21,14 @@ def ask(
         spent.append(answer.usage)
         if answer.stop is Stop.REFUSED:
             raise LlmRefused
+        was_cut = answer.stop is Stop.LENGTH
         try:
-            return read_answer(answer.text, messages, since)
+            found = read_answer(answer.text, messages, since)
+            if was_cut and not found.candidates and not found.dropped:
+                # An empty list that it only weighed: it had not come to an end.
+                raise LlmMalformed
+            return found
         except LlmMalformed as error:
-            was_cut = answer.stop is Stop.LENGTH
             if is_last:
                 raise LlmMalformed(_TOO_LONG.format(llm.model_id) if was_cut else None) from error
             request = repair_request(request, answer.text, _CUT if was_cut else error.message)

@@ -4,10 +4,9 @@ Every memory that it names has to quote words that really stand in what was said
 be, and how far it is trusted. Each is judged by itself: what is wrong with one is counted, and costs no other.
 """
 
-import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -17,13 +16,11 @@ from memorist.learning.extractors.kinds import LONGEST_CONTENT, Candidate, Dropp
 from memorist.learning.extractors.prompt import USER, names_of, readable, speaker_of
 from memorist.learning.extractors.transcripts import Utterance
 from memorist.memories.values import Trust
+from memorist.models.answers import json_values
 
 _MOST = 50
 _LIKELY = 0.7
-_START = re.compile(r"[\[{]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_THOUGHT_BEGINS = re.compile(r"<think(?:ing)?>")
-_THOUGHT_ENDS = re.compile(r"</think(?:ing)?>")
 
 # What an assistant says is about the work; about the user only the user tells.
 _OF_AGENTS = frozenset(
@@ -131,15 +128,11 @@ def _text(value: Any, missing: Dropped) -> str:
     return text
 
 
-# JSON in prose
-
-
 def _items(answer: str) -> list[Any]:
-    """The list of memories. Raises LlmMalformed."""
-    values = list(_json_values(_without_thoughts(answer)))
-    for value in values:
-        if isinstance(value, dict) and isinstance(value.get("memories"), list):
-            value = value["memories"]
+    """The list of memories, the last where there are several: what comes before was weighed. Raises LlmMalformed."""
+    values = json_values(answer)
+    named = [value["memories"] for value in values if isinstance(value, dict) and "memories" in value]
+    for value in reversed([*values, *named]):
         if isinstance(value, list) and (not value or any(isinstance(item, dict) for item in value)):
             return value
     # Some models write the memories and leave out the list; but not one that broke off.
@@ -147,24 +140,3 @@ def _items(answer: str) -> list[Any]:
     if bare and '"memories"' not in answer and "[" not in answer.partition("{")[0]:
         return bare
     raise LlmMalformed("it has no list of memories")
-
-
-def _without_thoughts(answer: str) -> str:
-    pieces: list[str] = []
-    at = 0
-    while (begins := _THOUGHT_BEGINS.search(answer, at)) and (ends := _THOUGHT_ENDS.search(answer, begins.end())):
-        pieces.append(answer[at : begins.start()])
-        at = ends.end()
-    return "".join([*pieces, answer[at:]])
-
-
-def _json_values(answer: str) -> Iterator[Any]:
-    """Every JSON value that stands in a text, the outermost first: models wrap it in prose and fences."""
-    decoder = json.JSONDecoder()
-    at = 0
-    while (start := _START.search(answer, at)) is not None:
-        try:
-            value, at = decoder.raw_decode(answer, start.start())
-            yield value
-        except (ValueError, RecursionError):
-            at = start.end()
