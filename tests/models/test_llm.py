@@ -76,6 +76,24 @@ def test_openai_is_asked_and_understood(server: ScriptedServer) -> None:
     assert request.body["max_tokens"] == REQUEST.max_tokens
 
 
+def test_content_in_parts_is_their_text(server: ScriptedServer) -> None:
+    parts = [{"type": "thinking", "thinking": []}, {"type": "text", "text": "A "}, {"type": "text", "text": "pot."}]
+    ended = {"choices": [{"delta": {"content": None}, "finish_reason": "stop"}]}
+    server.scripts = [openai_says("", content=parts), events({"choices": [{"delta": {"content": parts}}]}, ended)]
+    llm = llm_at(server, "openai")
+    assert llm.ask(REQUEST).text == "A pot."
+    *pieces, answer = llm.stream(REQUEST)
+    assert pieces == ["A pot."]
+    assert isinstance(answer, LlmAnswer)
+    assert answer.text == "A pot."
+
+
+def test_event_that_is_nested_too_deep_is_malformed(server: ScriptedServer) -> None:
+    server.scripts = [events("[" * 100_000)]
+    with pytest.raises(LlmMalformed):
+        list(llm_at(server, "openai").stream(REQUEST))
+
+
 @pytest.mark.parametrize("provider", ["anthropic", "openai"])
 def test_tools_go_out_and_their_calls_come_back(server: ScriptedServer, provider: str) -> None:
     used = {"type": "tool_use", "id": "t1", "name": "recall", "input": {"query": "x"}}
@@ -251,7 +269,19 @@ def test_silence_is_unavailable(server: ScriptedServer) -> None:
 
 @pytest.mark.parametrize("provider", ["anthropic", "openai"])
 @pytest.mark.parametrize(
-    "answer", [b"<html>", b"[]", b"{}", b'{"content": 3}', b'{"choices": [{"message": "hi"}]}', b"1"]
+    "answer",
+    [
+        b"<html>",
+        b"[]",
+        b"{}",
+        b'{"content": 3}',
+        b'{"choices": [{"message": "hi"}]}',
+        b"1",
+        b"[" * 100_000,
+        b'{"choices": [{"message": {"content": [{"type": "text"}]}}]}',
+        b'{"choices": [{"message": {"content": "hi"}}], "usage": {"prompt_tokens": 1e999}}',
+        b'{"content": [], "stop_reason": "end_turn", "usage": {"input_tokens": 1e999}}',
+    ],
 )
 def test_answers_of_another_shape_are_malformed(server: ScriptedServer, provider: str, answer: bytes) -> None:
     server.scripts = [lambda reply, _: reply.raw(answer)]

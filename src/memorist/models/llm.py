@@ -61,7 +61,7 @@ class HttpLlm:
             self._refuse_failure(response)
             try:
                 answer = response.json()
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise LlmMalformed from error
         return self._answer(self._wire.read(answer), started)
 
@@ -175,7 +175,7 @@ def _event_of(line: str) -> Any | None:
         return None
     try:
         return json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise LlmMalformed from error
 
 

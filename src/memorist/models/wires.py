@@ -12,6 +12,9 @@ from typing import Any, Protocol
 from memorist.errors import LlmMalformed, LlmUnavailable
 from memorist.models.values import LlmMessage, LlmRequest, Stop, ToolCall
 
+# What reading an answer of another shape comes to: a number may be infinite, and lists may stand in lists for ever.
+_MISSHAPEN = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
+
 
 @dataclass(slots=True)
 class Reply:
@@ -88,7 +91,7 @@ class AnthropicWire:
                 elif block["type"] == "tool_use":
                     reply.calls[index] = _Call(_text(block["id"]), _text(block["name"]), json.dumps(block["input"]))
             self._count(reply, answer["usage"])
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except _MISSHAPEN as error:
             raise LlmMalformed from error
         return reply
 
@@ -113,7 +116,7 @@ class AnthropicWire:
                     reply.is_complete = True
                 case "error":
                     raise LlmUnavailable("The language model broke its answer off with an error.")
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except _MISSHAPEN as error:
             raise LlmMalformed from error
         return ""
 
@@ -165,13 +168,13 @@ class OpenAiWire:
         try:
             choice = answer["choices"][0]
             message = choice["message"]
-            reply.text = _text(message.get("content") or "")
+            reply.text = _content(message.get("content"))
             for index, call in enumerate(message.get("tool_calls") or ()):
                 function = call["function"]
                 reply.calls[index] = _Call(_text(call["id"]), _text(function["name"]), _text(function["arguments"]))
             self._stop(reply, choice.get("finish_reason"), message.get("refusal"))
             self._count(reply, answer.get("usage"))
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        except _MISSHAPEN as error:
             raise LlmMalformed from error
         return reply
 
@@ -180,7 +183,7 @@ class OpenAiWire:
         try:
             for choice in event.get("choices") or ():
                 delta = choice.get("delta") or {}
-                piece += _text(delta.get("content") or "")
+                piece += _content(delta.get("content"))
                 for call in delta.get("tool_calls") or ():
                     function = call.get("function") or {}
                     known = reply.calls.setdefault(call["index"], _Call("", ""))
@@ -195,7 +198,7 @@ class OpenAiWire:
             self._count(reply, event.get("usage"))
             if event.get("error"):
                 raise LlmUnavailable("The language model broke its answer off with an error.")
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except _MISSHAPEN as error:
             raise LlmMalformed from error
         reply.text += piece
         return piece
@@ -250,9 +253,16 @@ def _arguments(text: str) -> Mapping[str, Any]:
     # A model that writes no object is told by the tool which argument it lacks.
     try:
         value = json.loads(text or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def _content(content: Any) -> str:
+    """What is said; some servers give it in parts, of which others are what the model thought."""
+    if isinstance(content, list):
+        return "".join(_text(part["text"]) for part in content if part["type"] == "text")
+    return _text(content or "")
 
 
 def _text(value: Any) -> str:
