@@ -168,9 +168,9 @@ def open_judge(settings: Settings, watch: Watch | None = None) -> Judge | None:
     )
     if settings.judge_model in ("auto", "local"):
         llm = watch.model("llm", open_llm(settings)) if settings.judge_model == "auto" else None
-        return local if llm is None else AutoJudge(local, LlmJudge(llm, local))
+        return local if llm is None else AutoJudge(local, LlmJudge(llm, local, settings.judge_answer_tokens))
     llm = watch.model("llm", open_llm(_with_model(settings, settings.judge_model)))
-    return None if llm is None else LlmJudge(llm, local)
+    return None if llm is None else LlmJudge(llm, local, settings.judge_answer_tokens)
 
 
 def open_extraction_llm(settings: Settings) -> Llm | None:

@@ -276,6 +276,11 @@ class Settings:
         _judge,
     )
     judge_topk: int = _setting(5, "Facts that a new one is compared with, the nearest.", _between(1, 100))
+    judge_answer_tokens: int = _setting(
+        4096,
+        "Tokens that a language model may write about two facts. One that thinks first needs more.",
+        _between(1, 1_000_000),
+    )
     judge_threshold: float = _setting(
         0.7, "Distance, from 0 to 2, beyond which two facts are not compared.", _between(0, 2)
     )

@@ -10,7 +10,7 @@ import pytest
 from memorist.bootstrap import open_judge
 from memorist.context.companion import Category
 from memorist.core import Core
-from memorist.facts.judges import LlmJudge, LocalJudge
+from memorist.facts.judges import LLM_DECIDES, LlmJudge, LocalJudge
 from memorist.memories.values import Status
 from memorist.platform.jobs import ATTEMPTS
 from memorist.platform.values import JobStatus, Principal
@@ -21,8 +21,8 @@ from tests.facts.test_facts import BERLIN, LISBON, now, tell
 from tests.support.scripted_http import Script, ScriptedServer, scripted_server
 
 
-def answer(text: str) -> Script:
-    body = {"choices": [{"message": {"content": text}, "finish_reason": "stop"}], "usage": {}}
+def answer(text: str, stop: str = "stop") -> Script:
+    body = {"choices": [{"message": {"content": text}, "finish_reason": stop}], "usage": {}}
     return lambda reply, _: reply.json(body)
 
 
@@ -74,6 +74,17 @@ def test_facts_are_sent_as_data_and_the_older_one_is_retired(
         (ruling("unrelated"), False, False),
         (ruling("same"), True, False),
         (ruling("refines"), True, False),
+        (ruling("contradicts", confidence=0.02), False, True),
+        (ruling("same", confidence=0.5), False, True),
+        (ruling("unrelated", confidence=0.3), False, False),
+        (ruling("contradicts", confidence=LLM_DECIDES), True, False),
+        (f"<think>Maybe {ruling('contradicts')}? No.</think>{ruling('unrelated')}", False, False),
+        (f"Maybe {ruling('contradicts')}? No.</think>{ruling('unrelated')}", False, False),
+        (
+            f"First I took it for {ruling('contradicts')}, but it is {ruling('unrelated')} for {{reasons}}.",
+            False,
+            False,
+        ),
     ],
 )
 def test_what_it_says_is_done(
@@ -105,6 +116,8 @@ FAULTS: dict[str, Callable[[ScriptedServer], Script]] = {
     "confidence as a text": lambda _: answer(ruling("contradicts", confidence="high")),
     "reason as a list": lambda _: answer(ruling("contradicts", reason=["x"])),
     "empty": lambda _: answer(""),
+    "thoughts alone": lambda _: answer(f"<think>Perhaps {ruling('contradicts')}"),
+    "broke off": lambda _: answer(f"Perhaps {ruling('contradicts')}? No, since", "length"),
 }
 
 
@@ -130,6 +143,30 @@ def test_fault_leaves_both_facts_and_a_retry_that_succeeds(
     assert core.jobs.run_due(ada.tenant) == 1
     assert now(core, old).superseded_by == new.id
     assert core.jobs.list(ada, status=JobStatus.WAITING).items == ()
+
+
+def test_what_it_needs_to_think_it_is_given_and_told_where_that_is_too_little(
+    open_with: OpenCore, server: ScriptedServer, ada: Principal, clock: FrozenClock
+) -> None:
+    settings = Settings(judge_model="openai:small", llm_url=server.url, llm_api_key="k", judge_answer_tokens=700)
+    core = open_with(judge=lambda: open_judge(settings), clock=clock, background=False)
+    server.always = answer("", "length")
+    tell(core, ada, BERLIN)
+    tell(core, ada, LISBON)
+    core.jobs.run_due(ada.tenant)
+    assert {request.body["max_tokens"] for request in server.requests} == {700}
+    errors = {job.error for job in core.jobs.list(ada, status=JobStatus.WAITING).items}
+    assert errors == {
+        "openai:small's answer broke off: it is longer than MEMORIST_JUDGE_ANSWER_TOKENS allows. [llm_malformed]"
+    }
+
+
+def test_refusal_is_not_asked_for_again(core: Core, server: ScriptedServer, ada: Principal) -> None:
+    server.always = answer("", "content_filter")
+    old, new = tell(core, ada, BERLIN), tell(core, ada, LISBON)
+    core.jobs.run_due(ada.tenant)
+    assert {now(core, one).status for one in (old, new)} == {Status.ACTIVE}
+    assert {job.attempts for job in core.jobs.list(ada, status=JobStatus.DEAD).items} == {1}
 
 
 def test_judge_that_never_answers_ends_as_a_dead_letter_that_can_be_retried(

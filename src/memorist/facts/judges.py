@@ -3,17 +3,17 @@
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from memorist.errors import LlmMalformed
+from memorist.errors import LlmMalformed, LlmRefused
 from memorist.facts.merging import has_a_date, has_another_word, without_dates
 from memorist.facts.plain.changes import change_of, has_the_same_words, says_several_things
 from memorist.facts.plain.values import ValueChange
 from memorist.facts.port import Judge
 from memorist.facts.values import Ruling, Verdict
 from memorist.memories.values import Memory
+from memorist.models.answers import json_values
 from memorist.models.port import Comparer, Embedder, Llm
-from memorist.models.values import DatedFact, LlmMessage, LlmRequest, Usage
+from memorist.models.values import DatedFact, LlmMessage, LlmRequest, Stop, Usage
 from memorist.times import to_iso
 
 Count = Callable[[str, Sequence[Usage]], None]
@@ -65,6 +65,9 @@ LIES_IN = 0.3
 """From here on another value may say the older one more exactly: Valencia lies in Spain."""
 MERGES_ALONE = 0.9
 """From here on nobody else is asked whether they do."""
+
+LLM_DECIDES = 0.7
+"""How certain a language model must be to have a fact retired or merged: below, it is in doubt."""
 
 OF_ONE_MATTER = 0.76
 """How far apart the words of two facts may lie (cosine distance) for one to be retired or to be possibly contradicted.
@@ -220,9 +223,10 @@ class LlmJudge:
 
     is_local = False
 
-    def __init__(self, llm: Llm, local: Judge) -> None:
+    def __init__(self, llm: Llm, local: Judge, answer_tokens: int = 4096) -> None:
         self._llm = llm
         self._local = local
+        self._answer_tokens = answer_tokens
         self._count: Count = lambda *_: None
 
     def count_with(self, count: Count) -> None:
@@ -242,8 +246,14 @@ class LlmJudge:
             return self._local.judge([(new, old)])[0]
         question = json.dumps({"older": _shown(old), "newer": _shown(new)}, ensure_ascii=False)
         message = LlmMessage("user", question)
-        answer = self._llm.ask(LlmRequest((message,), _SYSTEM, max_tokens=300, schema=_SCHEMA, temperature=0.0))
+        request = LlmRequest((message,), _SYSTEM, max_tokens=self._answer_tokens, schema=_SCHEMA, temperature=0.0)
+        answer = self._llm.ask(request)
         self._count(new.tenant, [answer.usage])
+        if answer.stop is Stop.REFUSED:
+            raise LlmRefused
+        if answer.stop is Stop.LENGTH:
+            # What it says until there it may only have weighed.
+            raise LlmMalformed(_TOO_LONG.format(self.name))
         return _verdict(answer.text)
 
 
@@ -254,15 +264,19 @@ def _shown(memory: Memory) -> dict[str, str]:
     }
 
 
+_TOO_LONG = "{}'s answer broke off: it is longer than MEMORIST_JUDGE_ANSWER_TOKENS allows."
+
+
 def _verdict(text: str) -> Verdict:
-    found = text[text.find("{") : text.rfind("}") + 1]  # Models wrap it in prose.
+    said = [value for value in json_values(text) if isinstance(value, dict) and "verdict" in value]
     try:
-        said: Any = json.loads(found or text)
-        ruling = Ruling(said["verdict"])
-        reason = said["reason"]
-        confidence = float(said.get("confidence", 1.0))
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        ruling = Ruling(said[-1]["verdict"])
+        reason = said[-1]["reason"]
+        confidence = float(said[-1].get("confidence", 1.0))
+    except (IndexError, ValueError, TypeError, KeyError, OverflowError) as error:
         raise LlmMalformed("The judge's answer is not the JSON that it was asked for.") from error
     if not isinstance(reason, str) or not 0 <= confidence <= 1:
         raise LlmMalformed("The judge's answer has no reason, or a confidence that is none.")
+    if ruling is not Ruling.UNRELATED and confidence < LLM_DECIDES:
+        ruling = Ruling.UNSURE
     return Verdict(ruling, " ".join(reason.replace("\x00", " ").split())[:_LONGEST_REASON], confidence)
