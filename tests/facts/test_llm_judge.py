@@ -11,7 +11,8 @@ from memorist.bootstrap import open_judge
 from memorist.context.companion import Category
 from memorist.core import Core
 from memorist.facts.judges import LLM_DECIDES, LlmJudge, LocalJudge
-from memorist.memories.values import Status
+from memorist.facts.values import DoubtStatus
+from memorist.memories.values import Draft, Status
 from memorist.platform.jobs import ATTEMPTS
 from memorist.platform.values import JobStatus, Principal
 from memorist.settings import Settings
@@ -187,6 +188,69 @@ def test_judge_that_never_answers_ends_as_a_dead_letter_that_can_be_retried(
     core.jobs.retry(ada, dead.id)
     core.jobs.run_due(ada.tenant)
     assert now(core, old).superseded_by == new.id
+
+
+CELLO = "The user lives in Berlin and plays the cello."
+
+
+@pytest.fixture
+def auto(open_with: OpenCore, server: ScriptedServer, ada: Principal, clock: FrozenClock) -> Core:
+    """A core that asks the language model about what the local judge is unsure of; it knows two facts."""
+    settings = Settings(judge_model="auto", llm="openai:small", llm_url=server.url, llm_api_key="k", llm_timeout_s=1)
+    core = open_with(judge=lambda: open_judge(settings), clock=clock, background=False)
+    core.memories.remember(ada, [Draft(BERLIN), Draft(CELLO)])
+    clock.advance(timedelta(seconds=1))
+    return core
+
+
+@pytest.mark.parametrize(
+    ("said", "left", "status"),
+    [
+        ("unrelated", {CELLO, LISBON}, DoubtStatus.DISMISSED),
+        ("contradicts", {LISBON}, None),
+        ("unsure", {CELLO, LISBON}, DoubtStatus.OPEN),
+    ],
+)
+def test_while_it_is_down_what_is_certain_holds_and_the_rest_is_in_doubt_until_it_is_heard(
+    auto: Core,
+    server: ScriptedServer,
+    ada: Principal,
+    clock: FrozenClock,
+    said: str,
+    left: set[str],
+    status: DoubtStatus | None,
+) -> None:
+    server.always = FAULTS["503 with a page"](server)
+    new = tell(auto, ada, LISBON)
+    for attempts in (1, 2):
+        assert auto.jobs.run_due(ada.tenant) == 1
+        assert {one.content for one in auto.memories.list(ada).items} == {CELLO, LISBON}
+        assert [pair.other.content for pair in auto.facts.in_doubt(ada).items] == [CELLO]
+        [job] = auto.jobs.list(ada, status=JobStatus.WAITING).items
+        assert (job.attempts, len(server.requests)) == (attempts, attempts)
+        trail = [event.event_type for event in auto.memories.events(ada, new.id)]
+        assert trail.count("judged") == 1, "nothing new was found"
+        clock.advance(timedelta(hours=1))
+    server.always = answer(ruling(said))
+    assert auto.jobs.run_due(ada.tenant) == 1
+    assert {one.content for one in auto.memories.list(ada).items} == left
+    open_, dismissed = (auto.facts.in_doubt(ada, status=one).items for one in (DoubtStatus.OPEN, DoubtStatus.DISMISSED))
+    assert [pair.doubt.status for pair in (*open_, *dismissed)] == ([] if status is None else [status])
+    assert auto.jobs.list(ada, status=JobStatus.WAITING).items == ()
+
+
+def test_silence_is_waited_for_once_and_what_was_said_before_it_holds(
+    auto: Core, server: ScriptedServer, ada: Principal, clock: FrozenClock
+) -> None:
+    auto.memories.remember(ada, [Draft(f"The user lives in Berlin and {does}.") for does in ("sings", "paints")])
+    clock.advance(timedelta(seconds=1))
+    server.scripts = [answer(ruling("contradicts")), FAULTS["500"](server)]
+    tell(auto, ada, LISBON)
+    auto.jobs.run_due(ada.tenant)
+    assert len(server.requests) == 2
+    left = {one.content for one in auto.memories.list(ada).items}
+    assert len(left) == 3, "one was certain, one was said, two wait"
+    assert len(auto.facts.in_doubt(ada).items) == 2
 
 
 @pytest.mark.parametrize("judge_model", ["openai:small", "auto"])

@@ -4,12 +4,12 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from memorist.errors import LlmMalformed, LlmRefused
+from memorist.errors import LlmError, LlmMalformed, LlmRefused, LlmUnavailable
 from memorist.facts.merging import has_a_date, has_another_word, without_dates
 from memorist.facts.plain.changes import change_of, has_the_same_words, says_several_things
 from memorist.facts.plain.values import ValueChange
 from memorist.facts.port import Judge
-from memorist.facts.values import Ruling, Verdict
+from memorist.facts.values import Ruling, Unheard, Verdict
 from memorist.memories.values import Memory
 from memorist.models.answers import json_values
 from memorist.models.port import Comparer, Embedder, Llm
@@ -208,12 +208,25 @@ class AutoJudge:
         return f"{self._local.name}, {self._llm.name}"
 
     def judge(self, pairs: Sequence[tuple[Memory, Memory]]) -> list[Verdict]:
-        """Raises LlmError where the language model is needed and does not answer."""
+        """What the language model is needed for and fails to say is Unheard; the rest holds."""
         verdicts = self._local.judge(pairs)
-        unsure = [index for index, verdict in enumerate(verdicts) if _is_unsure(verdict)]
-        for index, verdict in zip(unsure, self._llm.judge([pairs[index] for index in unsure]), strict=True):
-            verdicts[index] = verdict
+        gone: LlmUnavailable | None = None
+        for index, verdict in enumerate(verdicts):
+            if _is_unsure(verdict):
+                try:
+                    if gone is not None:
+                        raise gone
+                    verdicts[index] = self._llm.judge([pairs[index]])[0]
+                except LlmError as error:
+                    gone = error if isinstance(error, LlmUnavailable) else gone
+                    verdicts[index] = _until_heard(verdict, error)
         return verdicts
+
+
+def _until_heard(verdict: Verdict, error: LlmError) -> Unheard:
+    """Somebody is asked about what may be a contradiction; what may be the same stays, both of it."""
+    ruling = Ruling.UNSURE if verdict.ruling is Ruling.UNSURE else Ruling.UNRELATED
+    return Unheard(ruling, verdict.reason, verdict.confidence, error)
 
 
 class LlmJudge:

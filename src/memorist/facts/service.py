@@ -5,20 +5,21 @@ retired is archived with what replaced it and until when it held, and `restore` 
 is the newer one is decided by when they hold, not by when they were judged, so that no chain turns back on itself.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from itertools import zip_longest
 from typing import Any, Protocol
 
+from memorist.errors import LlmRefused
 from memorist.facts.doubts import Doubts
 from memorist.facts.history import FactHistory
 from memorist.facts.plain.changes import change_of
 from memorist.facts.plain.values import ValueChange
 from memorist.facts.port import Judge
 from memorist.facts.superseding import newer_first, told_to
-from memorist.facts.values import DoubtStatus, Ruling, Verdict
+from memorist.facts.values import DoubtStatus, Ruling, Unheard, Verdict
 from memorist.memories import lifecycle
 from memorist.memories.governance import may_merge, may_retire
 from memorist.memories.service import Memories
@@ -166,7 +167,8 @@ class Facts(Doubts, FactHistory):
     def judge(self, job: Job) -> Result | Callable[[Writer], Result]:
         """Do a job of the kind JUDGING: judge first, then change what follows from it in one transaction.
 
-        Raises MemoristError where the judge cannot say; then both facts stay, and the job is tried again.
+        Raises MemoristError where the judge cannot say; then both facts stay, and the job is tried again. Where only a
+        part of it waits for another judge, the rest is carried out before.
         """
         judge = self._judge()
         memory_id = str(job.payload["memory_id"])
@@ -174,7 +176,15 @@ class Facts(Doubts, FactHistory):
         if judge is None or fact is None or not fact.is_current(self._clock.now()):
             return {"judged": [], "skipped": "Judging is off." if judge is None else "The fact is no longer active."}
         findings = self._findings(judge, fact)
-        return partial(self._settle, job.principal, judge.name, fact, findings) if findings else {"judged": []}
+        settle = partial(self._settle, job.principal, judge.name, fact, findings, _doubted_until_heard(job))
+        unheard = [one.verdict.error for one in findings if isinstance(one.verdict, Unheard)]
+        if not unheard:
+            return settle if findings else {"judged": []}
+        # One that is tried again says more than one that is not.
+        error = min(unheard, key=lambda error: isinstance(error, LlmRefused))
+        if job.result is None or any(_is_telling(one) for one in findings):
+            error.so_far = self._store.write(job.tenant, settle)
+        raise error
 
     def _findings(self, judge: Judge, fact: Memory) -> list[_Finding]:
         near = self._nearest(fact, most=_MOST_JUDGED, distance=self._threshold)
@@ -190,12 +200,22 @@ class Facts(Doubts, FactHistory):
             # behind it, also behind a newer one, which may itself be retired before it retires this fact.
             if not any(one.verdict.ruling in _MAKING_ROOM for one in found):
                 break
+            if any(isinstance(one.verdict, Unheard) for one in found):
+                break  # It is judged again, and nobody waits for a judge on every page.
         return findings
 
     def _settle(
-        self, principal: Principal, judge: str, judged: Memory, findings: Sequence[_Finding], tx: Writer
+        self,
+        principal: Principal,
+        judge: str,
+        judged: Memory,
+        findings: Sequence[_Finding],
+        doubted: Set[str],
+        tx: Writer,
     ) -> dict[str, Any]:
-        """Carry out what was found, as far as the facts are still what was judged."""
+        """Carry out what was found, as far as the facts are still what was judged. Of those that were `doubted` until a
+        judge was heard, the doubt ends where it was for nothing.
+        """
         now = self._clock.now()
         fact = tx.memories.get(judged.id)
         if fact is None or not fact.is_current(now) or fact.content_hash != judged.content_hash:
@@ -206,6 +226,7 @@ class Facts(Doubts, FactHistory):
         said = [_said(fact, finding) for finding in (*telling, *others)]
         told = {"judge": judge, "compared": len(findings), "verdicts": said}
         tx.events.append([event_by(principal, fact.id, "judged", now, told)])
+        self._end_doubts(tx, fact, [finding for finding in findings if finding.other.id in doubted])
         superseded: list[str] = []
         # In the order of their ids, so that two transactions never wait for each other.
         for finding in sorted(telling, key=lambda finding: finding.other.id):
@@ -230,6 +251,26 @@ class Facts(Doubts, FactHistory):
                 if is_gone and older.id == fact.id:
                     break
         return {"judged": said, "superseded": superseded}
+
+    def _end_doubts(self, tx: Writer, fact: Memory, findings: Sequence[_Finding]) -> None:
+        """End those that there are only because a judge was not heard, and that it does not share."""
+        for finding in findings:
+            if finding.verdict.ruling is Ruling.UNRELATED and not isinstance(finding.verdict, Unheard):
+                newer, older = newer_first(fact, finding.other)
+                known = tx.facts.find_doubt(newer.id, older.id)
+                if known is not None:
+                    tx.facts.settle_doubt(known.id, DoubtStatus.OPEN, DoubtStatus.DISMISSED, self._clock.now())
+
+
+def _is_telling(finding: _Finding) -> bool:
+    """Whether something follows from it that does not wait for another judge."""
+    return finding.verdict.ruling is not Ruling.UNRELATED and not isinstance(finding.verdict, Unheard)
+
+
+def _doubted_until_heard(job: Job) -> frozenset[str]:
+    """The facts that an earlier attempt put in doubt beside the job's."""
+    said = (job.result or {}).get("judged", ())
+    return frozenset(str(one.get("against")) for one in said if one.get("verdict") == Ruling.UNSURE)
 
 
 def _owner_of(principal: Principal, scope: FactScope) -> Owner:

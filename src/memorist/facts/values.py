@@ -1,9 +1,10 @@
 """Verdicts, doubts and chains of facts, as values."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from memorist.errors import LlmError
 from memorist.memories.values import Memory
 from memorist.platform.values import Event, Owner
 
@@ -25,6 +26,13 @@ class Verdict:
     ruling: Ruling
     reason: str
     confidence: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Unheard(Verdict):
+    """What holds until a judge is heard that was to be asked and failed."""
+
+    error: LlmError = field(default_factory=LlmError, compare=False)
 
 
 class DoubtStatus(StrEnum):
