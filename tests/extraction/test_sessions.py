@@ -9,6 +9,7 @@ import pytest
 
 from memorist.core import Core
 from memorist.ingestion.service import Message
+from memorist.learning import sources
 from memorist.learning.extractors.kinds import Vocabulary
 from memorist.memories.values import Draft, Governor, Kind, Memory, Retention, Status, Trust
 from memorist.platform.values import Job, JobStatus, Principal, Role
@@ -286,6 +287,31 @@ def test_what_tools_and_assistants_say_is_not_the_user_s_word(quiet: Core, ada: 
     quiet.ingestion.add_messages(ada, "s-1", said)
     quiet.jobs.run_due(ada.tenant)
     assert facts(quiet, ada) == []
+
+
+def test_outputs_of_tools_nearest_to_what_is_said_are_looked_at(
+    quiet: Core, ada: Principal, clock: StepClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began = clock.now()
+    for number in range(5):
+        quiet.ingestion.add_tool_output(
+            ada,
+            "s-1",
+            tool_call_id=f"c-{number}",
+            tool_name="read",
+            content=f"page {number} " * 100,
+            event_time=began + timedelta(hours=number),
+        )
+
+    def looked_at(hour: float) -> list[str]:
+        around = began + timedelta(hours=hour)
+        texts = quiet.store.read(ada.tenant, lambda tx: quiet.sources.tool_texts(tx, ada, "s-1", around))
+        return [text[:6] for text in texts]
+
+    assert looked_at(2.1) == ["page 2", "page 3", "page 1", "page 4", "page 0"]
+    monkeypatch.setattr(sources, "_MOST_LOOKED_AT", 1200)
+    assert looked_at(2.1) == ["page 2", "page 3"]
+    assert looked_at(-5) == ["page 0", "page 1"]
 
 
 def test_an_erased_person_s_conversations_are_not_read_again(quiet: Core, ada: Principal) -> None:

@@ -9,6 +9,7 @@ companion are only ever added: they stay, and what the model finds besides is ad
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -129,7 +130,7 @@ class Parts:
         # The id of one that was erased is gone.
         settled = [one for one in _new_ones(stand_ins) if not one["id"] or self._facts.is_settled(tx, one["id"])]
         around = Surroundings.of(tx, sources, session) if sources else Surroundings([], [], [])
-        tools = self._sources.tool_texts(tx, job.principal, session) if sources else []
+        tools = self._sources.tool_texts(tx, job.principal, session, _said_at(sources[-1])) if sources else []
         retold = self._told_as_users(tx, job, around.alone)
         first = min((number for number, row in enumerate(around.before) if _is_source(row, retold)), default=None)
         return _Part(
@@ -169,7 +170,7 @@ class Parts:
         session = str(job.payload["session"]) if job.payload.get("tells_session", True) else None
         origins = [MessageOrigin()] * len(part.known)
         # What is read late is as old as what was said: it is not to retire what was said since.
-        origins += [MessageOrigin(row.id, session, row.event_time or row.created_at) for row in (*part.earlier, *read)]
+        origins += [MessageOrigin(row.id, session, _said_at(row)) for row in (*part.earlier, *read)]
         found = self._finder.drafts(
             assignment_of(job),
             said,
@@ -348,6 +349,10 @@ def _without_settled(found: FoundDrafts, part: _Part) -> FoundDrafts:
 def _utterance(row: Memory, job: Job) -> Utterance:
     # What is said in a turn is said now: "tomorrow" has a date there.
     return utterance_of(row, is_live=_is_of_a_turn(job))
+
+
+def _said_at(row: Memory) -> datetime:
+    return row.event_time or row.created_at
 
 
 def _rests_on(draft: Draft) -> tuple[str, str]:

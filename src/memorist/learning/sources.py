@@ -8,6 +8,7 @@ its sender gave no id is also known by its words, as often as the session has th
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from memorist.ingestion.service import Ingestion, Message, message_draft, preview_of
 from memorist.learning.extractors.transcripts import Utterance, digest_of, role_of
@@ -23,6 +24,8 @@ _PAGE = 500
 _LONG_OUTPUT = 100_000
 # A session may have more than a client sends of it: what others said in it, and what was tried again.
 _OTHERS = 20
+# What is said may be copied from outputs around it, and a session of an agent has thousands.
+_MOST_LOOKED_AT = 10_000_000
 # Whoever deleted a message does not want it back because a client sends the whole conversation again.
 _KNOWN = (Status.ACTIVE, Status.ARCHIVED, Status.SOFT_DELETED)
 
@@ -118,16 +121,25 @@ class Sources:
         found.update(memory.source_ref or "" for memory in self._rows(tx, principal, session, Kind.TOOL_OUTPUT))
         return found
 
-    def tool_texts(self, tx: Reader, principal: Principal, session: str) -> list[str]:
-        """What tools returned in a session; of very long outputs what their memory shows.
+    def tool_texts(self, tx: Reader, principal: Principal, session: str, around: datetime) -> list[str]:
+        """What tools returned in a session, the nearest to a moment first, up to 10 million characters; of very long
+        outputs what their memory shows.
 
         Not what memory tools returned: these repeat the user's own words.
         """
-        return [
-            (tx.tool_outputs.get(memory.id) if _is_short(memory) else None) or memory.content
+        rows = [
+            memory
             for memory in self._rows(tx, principal, session, Kind.TOOL_OUTPUT)
             if not memory.repeats or (memory.meta or {}).get("tool_name") == _READS_OUTPUTS
         ]
+        found: list[str] = []
+        left = _MOST_LOOKED_AT
+        for memory in sorted(rows, key=lambda row: abs((row.event_time or row.created_at) - around)):
+            found.append((tx.tool_outputs.get(memory.id) if _is_short(memory) else None) or memory.content)
+            left -= len(found[-1])
+            if left <= 0:
+                break
+        return found
 
     def _rows(self, tx: Reader, principal: Principal, session: str, kind: Kind) -> Iterator[Memory]:
         owner = access.writable_owner(principal, None)

@@ -6,6 +6,7 @@ What an assistant says is read by rules alone, and only for work that was done: 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from memorist.learning.extractors.corrections import (
     correcting,
@@ -89,7 +90,7 @@ def extract_locally(
     The messages before number `since` were read before: they tell what the others are about. Without a tagger only what
     rules know of work is found.
     """
-    tools = [_words_of(message.content) for message in messages if message.role == "tool"]
+    tools = [_Output(message.content) for message in messages if message.role == "tool"]
     read = {
         index: without_taken_back(own_words(one.content[:_LONGEST_MESSAGE]))
         for index, one in _meant(messages)
@@ -142,11 +143,29 @@ def _meant(messages: Sequence[Utterance]) -> Iterator[tuple[int, Utterance]]:
             yield index, message
 
 
-def _is_copied(one: Candidate, tools: Sequence[str]) -> bool:
+class _Output:
+    """What a tool returned. It may be long: it is taken apart only where a word of what is looked for is in it."""
+
+    def __init__(self, content: str) -> None:
+        self._content = content
+
+    @cached_property
+    def _folded(self) -> str:
+        return self._content.casefold()
+
+    @cached_property
+    def _words(self) -> str:
+        return _words_of(self._content)
+
+    def has(self, words: str) -> bool:
+        return max(words.split(), key=len, default="") in self._folded and words in self._words
+
+
+def _is_copied(one: Candidate, tools: Sequence[_Output]) -> bool:
     """The lowest trust wins: words that also came from a tool are the tool's."""
     copied = _words_of(one.excerpt)
     may_be_chance = one.trust is Trust.USER and len(copied) < _SHORTEST_COPY
-    return not may_be_chance and any(copied in tool for tool in tools)
+    return not may_be_chance and any(tool.has(copied) for tool in tools)
 
 
 # What people say
