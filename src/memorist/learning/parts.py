@@ -13,7 +13,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from memorist.errors import Conflict, IdempotencyMismatch, LlmError, ModelError, NotFound
+from memorist.errors import Conflict, IdempotencyMismatch, LlmError, LlmUnavailable, ModelError, NotFound
 from memorist.facts.service import Facts
 from memorist.learning.drafts import MessageOrigin, assignment_of
 from memorist.learning.earlier import Surroundings, understood_by, utterance_of
@@ -52,6 +52,8 @@ class AwaitedPart:
 
     usage: Usage = Usage()
     stand_ins: Sequence[Mapping[str, Any]] = ()
+    gone: LlmUnavailable | None = None
+    """Why the language model is not asked now, or no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +96,11 @@ class Parts:
         self._spending = spending
         self._awaited: dict[str, AwaitedPart] = {}
 
-    def run(self, job: Job) -> tuple[Job, AwaitedPart]:
-        """Do a claimed job here and now. Never raises: how it went is in what comes back."""
-        awaited = self._awaited[job.id] = AwaitedPart()
+    def run(self, job: Job, gone: LlmUnavailable | None = None) -> tuple[Job, AwaitedPart]:
+        """Do a claimed job here and now. Never raises: how it went is in what comes back. Where the language model is
+        `gone`, nobody waits for it once more: it is asked later.
+        """
+        awaited = self._awaited[job.id] = AwaitedPart(gone=gone)
         try:
             return self._jobs.run(job), awaited
         finally:
@@ -110,9 +114,13 @@ class Parts:
                 return dict(part.read_before.payload)
             return self._nothing(job, _GONE)
         spent: list[Usage] = []
+        awaited = self._awaited.get(job.id, AwaitedPart())
         try:
+            if awaited.gone is not None:
+                raise LlmUnavailable(awaited.gone.message, retry_after=awaited.gone.retry_after)
             found = self._found(job, part, spent)
         except LlmError as error:
+            awaited.gone = error if isinstance(error, LlmUnavailable) else None
             error.so_far = self._stand_in(job, part, error, Usage.of_all(spent))
             raise
         finally:

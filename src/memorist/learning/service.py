@@ -7,13 +7,13 @@ message's history and in `memorist jobs`, is tried again, and is never the calle
 
 import hashlib
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from memorist.errors import LlmError
+from memorist.errors import LlmError, LlmUnavailable, StoreError
 from memorist.facts.service import Facts
 from memorist.ingestion.service import Message
 from memorist.learning.drafts import Assignment, MessageOrigin
@@ -27,7 +27,7 @@ from memorist.learning.sources import Sources
 from memorist.memories.values import Governor, Memory, Remembered
 from memorist.models.values import Usage
 from memorist.platform import validation
-from memorist.platform.jobs import Jobs
+from memorist.platform.jobs import CLAIMED_FOR, Jobs
 from memorist.platform.redaction import Redaction
 from memorist.platform.spending import Spending
 from memorist.platform.values import Job, JobStatus, Principal
@@ -377,8 +377,10 @@ class Extraction:
         results: list[Mapping[str, Any]] = []
         usage = Usage()
         waiting = len(promised)
-        for number, job in enumerate(promised if wait else ()):
-            done, awaited = self.parts.run(job)
+        gone: LlmUnavailable | None = None
+        for number, job in enumerate(self._kept(promised) if wait else ()):
+            done, awaited = self.parts.run(job, gone)
+            gone = awaited.gone
             usage = usage.plus(awaited.usage)
             is_done = done.status is JobStatus.DONE
             waiting -= is_done
@@ -399,6 +401,26 @@ class Extraction:
             usage=usage,
             dropped=dropped,
         )
+
+    def _kept(self, promised: Sequence[Job]) -> Iterator[Job]:
+        """Jobs one after the other. Those that are not done yet stay claimed, however long the ones before them take.
+        One that was given away nevertheless is left to whoever has it.
+        """
+        renewed = self._clock.now()
+        left = deque(promised)
+        while left:
+            if self._clock.now() - renewed > CLAIMED_FOR / 2:
+                renewed = self._clock.now()
+                left = deque(job for job in left if self._is_kept(job))
+            if left:
+                yield left.popleft()
+
+    def _is_kept(self, job: Job) -> bool:
+        try:
+            return self._jobs.note(job, {})
+        except StoreError as error:
+            _log.warning("the job %s is not kept: %s", job.id, error.message)
+            return False
 
     def _remembered(self, principal: Principal, results: Sequence[Mapping[str, Any]]) -> tuple[Remembered, ...]:
         was_new: dict[str, bool] = {}
