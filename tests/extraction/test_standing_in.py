@@ -296,6 +296,18 @@ def test_what_somebody_decided_for_in_a_doubt_stays(
     assert facts(reading, ada) == ["User lives in Rome."]
 
 
+@pytest.mark.parametrize("confidence", [1, 0.99])
+def test_however_sure_a_model_is_it_retires_nothing_that_was_stated(
+    reading: Core, ada: Principal, llm: ScriptedServer, confidence: float
+) -> None:
+    reading.facts.remember(ada, "User lives in Berlin.", FactScope.USER)
+    llm.always = says(finds(memory("fact", "User lives in Rome.", "I live in Rome", confidence)))
+    reading.ingestion.add_messages(ada, "s-1", [Message("user", "I live in Rome.")])
+    reading.jobs.run_due(ada.tenant)
+    assert facts(reading, ada) == ["User lives in Berlin.", "User lives in Rome."]
+    assert len(reading.facts.in_doubt(ada).items) == 1
+
+
 def test_a_doubt_that_somebody_dismissed_is_not_asked_again(
     reading: Core, ada: Principal, llm: ScriptedServer, clock: StepClock
 ) -> None:

@@ -19,6 +19,10 @@ _GOVERNORS = {
 }
 
 
+_SUREST = 0.99
+"""What is certain was stated: however sure an extractor says that it is, what it finds retires nothing of that."""
+
+
 class MessageOrigin(NamedTuple):
     """The message that a memory was found in, where it is stored, its session, and when it was said."""
 
@@ -71,7 +75,7 @@ def draft_of(found: Candidate, assignment: Assignment, origins: Sequence[Message
         content=found.content,
         category=category_of(found.found, assignment.vocabulary),
         excerpt=found.excerpt,
-        confidence=found.confidence,
+        confidence=min(found.confidence, _SUREST),
         relevance=found.confidence if found.importance is None else found.importance,
         meta={
             "extracted_as": str(found.found),
