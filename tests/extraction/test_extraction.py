@@ -55,6 +55,15 @@ def test_a_transcript_becomes_messages_tool_outputs_and_memories(core: Core, ada
     assert memory.meta["session_id"] == message.session == "s-1"
 
 
+@pytest.mark.parametrize(
+    ("cwd", "project"), [("/a\nb", "/a b"), ("/a\u2028b\0\ud800", "/a b ?"), (" \n ", None), ("a" * 3000, "a" * 500)]
+)
+def test_folder_of_any_name_is_a_project(core: Core, ada: Principal, cwd: str, project: str | None) -> None:
+    text = json.dumps({"role": "user", "content": "I prefer tabs over spaces.", "cwd": cwd})
+    (found,) = core.extraction.extract_transcript(ada, text)
+    assert found.memory.project == project
+
+
 def test_sent_again_and_grown_it_adds_what_is_new(core: Core, ada: Principal) -> None:
     core.extraction.extract_transcript(ada, FIRST)
     again = core.extraction.read_transcript(ada, "\n".join([FIRST, TOOL, SECOND]))

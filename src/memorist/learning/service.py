@@ -128,13 +128,12 @@ class Extraction:
         if project is not None:
             validation.text("project", project, longest=validation.MAX_LINE, empty=True, one_line=True)
         transcript = parse_transcript(text)
-        project = (project or "").strip() or transcript.project
         return self._read(
             principal,
             replace(
                 transcript,
                 session=session or _own_session(transcript),
-                project=None if project is None else project[: validation.MAX_LINE],
+                project=(project or "").strip() or _own_project(transcript),
             ),
             vocabulary=vocabulary,
             report=report,
@@ -451,6 +450,13 @@ def _readers(extractor: str, *, parts: int, waiting: int) -> str:
 def _own_session(transcript: Transcript) -> str | None:
     """The session that the transcript names, as it can be stored."""
     return _NO_IDENTIFIER.sub("_", transcript.session or "")[: validation.MAX_IDENTIFIER] or None
+
+
+def _own_project(transcript: Transcript) -> str | None:
+    """The project that the transcript names, likewise: a folder may have any name."""
+    # JSON can spell a NUL and a lone surrogate.
+    named = (transcript.project or "").replace("\0", " ").encode("utf-8", "replace").decode()
+    return " ".join(named.splitlines()).strip()[: validation.MAX_LINE] or None
 
 
 def _made_up_session(transcript: Transcript) -> str:
