@@ -191,10 +191,11 @@ def open_extraction_llm(settings: Settings) -> Llm | None:
 
 def _with_model(settings: Settings, model: str) -> Settings:
     """The settings of the language model for another model."""
-    asked = replace(settings, llm=model)
+    # The prices that are set are of the model that they are set with.
+    asked = replace(settings, llm=model, llm_prices=settings.llm_prices if settings.llm in ("", model) else "")
     if settings.llm and settings.llm.partition(":")[0] != model.partition(":")[0]:
         # The address and the key are another provider's.
-        asked = replace(asked, llm_url="", llm_api_key="", llm_prices="")
+        asked = replace(asked, llm_url="", llm_api_key="")
     return asked
 
 

@@ -285,13 +285,17 @@ def test_empty_setting_is_no_judge() -> None:
     assert open_judge(Settings(judge_model="")) is None
 
 
+@pytest.mark.parametrize(("llm", "price"), [("", 2.0), ("openai:gpt-4o", 2.0), ("openai:house-model", 2.5)])
 @pytest.mark.parametrize("said", [ruling("contradicts"), "nonsense"])
 def test_what_it_costs_is_counted_whatever_it_says(
-    open_with: OpenCore, server: ScriptedServer, ada: Principal, said: str
+    open_with: OpenCore, server: ScriptedServer, ada: Principal, said: str, llm: str, price: float
 ) -> None:
+    """By its own price: the one that is set is that of `llm`, where there is one."""
     body = {"choices": [{"message": {"content": said}}], "usage": {"prompt_tokens": 1000, "completion_tokens": 100}}
     server.always = lambda reply, _: reply.json(body)
-    settings = Settings(judge_model="openai:gpt-4o", llm_url=server.url, llm_api_key="sk-secret", llm_prices="2/10")
+    settings = Settings(
+        judge_model="openai:gpt-4o", llm=llm, llm_url=server.url, llm_api_key="sk-secret", llm_prices="2/10"
+    )
     core = open_with(judge=lambda: open_judge(settings), background=False)
     tell(core, ada, BERLIN)
     tell(core, ada, LISBON)
@@ -299,4 +303,4 @@ def test_what_it_costs_is_counted_whatever_it_says(
     asked = len(server.requests)
     assert asked
     spent = core.store.read(ada.tenant, core.turns.spending.this_month)
-    assert spent == pytest.approx(asked * (1000 * 2 + 100 * 10) / 1_000_000)
+    assert spent == pytest.approx(asked * (1000 * price + 100 * 10) / 1_000_000)
