@@ -345,3 +345,22 @@ def test_a_repeated_turn_needs_one_connection(tmp_path: Path, model: ScriptedSer
         assert (again.id, again.status, again.replayed) == (first.id, TurnStatus.COMPLETED, True)
     finally:
         core.close()
+
+
+@pytest.mark.parametrize(("at_once", "turns"), [(1, 1), (2, 2), (2, 5)])
+def test_as_many_turns_as_are_worked_on_at_once_come_to_an_end(
+    tmp_path: Path, model: ScriptedServer, at_once: int, turns: int
+) -> None:
+    """What is done beside a turn, and waited for, needs no worker that has a turn."""
+    together = threading.Barrier(at_once)
+
+    def wait(reply: Reply, body: Body) -> None:
+        together.wait(SOON)  # Every worker has a turn then, and what is done beside it was asked for.
+        says("Noted.")(reply, body)
+
+    model.scripts[:] = [wait] * at_once
+    core = open_core(turn_settings(tmp_path, model.url, turns_at_once=at_once))
+    core.identity.create_tenant("local")
+    begun = [core.turns.start(ADA, HELLO, session=f"s{number}") for number in range(turns)]
+    assert [names(core, turn.id)[-1] for turn in begun] == ["turn.completed"] * turns
+    core.close()

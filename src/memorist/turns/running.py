@@ -41,6 +41,7 @@ class Runner:
         self._lock = threading.Lock()
         self._running: dict[str, Run] = {}
         self._workers: ThreadPoolExecutor | None = None
+        self._helpers: ThreadPoolExecutor | None = None
         self._beats = 0
         self._loop = Loop("turns", self._beat, _BEAT_S, background=background)
 
@@ -58,7 +59,10 @@ class Runner:
         with self._lock:
             self._running[run.turn.id] = run
             if self._workers is None:
-                self._workers = ThreadPoolExecutor(self._limits.at_once, thread_name_prefix="memorist-turn")
+                at_once = self._limits.at_once
+                self._workers = ThreadPoolExecutor(at_once, thread_name_prefix="memorist-turn")
+                # Threads of its own: a turn waits for what is done beside it, also where every worker has a turn.
+                self._helpers = ThreadPoolExecutor(at_once, thread_name_prefix="memorist-beside-turn")
             workers = self._workers
         self._loop.start()
 
@@ -76,9 +80,9 @@ class Runner:
     def meanwhile(self, work: Callable[[], None]) -> "Future[None] | None":
         """Do something beside a turn that is worked on; None where everything is being closed."""
         with self._lock:
-            if self._workers is None or self._loop.stopping:
+            if self._helpers is None or self._loop.stopping:
                 return None
-            return self._workers.submit(_in_background, work)
+            return self._helpers.submit(_in_background, work)
 
     def hold_all(self) -> None:
         """Say which turns are worked on, all of a tenant in one write: one each would last as long as a lease."""
@@ -109,8 +113,10 @@ class Runner:
         self._loop.stop()
         for run in list(self._running.values()):
             run.stop(TurnInterrupted())
-        if self._workers is not None:
-            self._workers.shutdown(wait=True, cancel_futures=True)
+        # Turns first: they wait for what is done beside them.
+        for threads in (self._workers, self._helpers):
+            if threads is not None:
+                threads.shutdown(wait=True, cancel_futures=True)
         self._loop.close()
 
     def _beat(self) -> None:

@@ -51,6 +51,8 @@ _MOST_DELTAS_A_SECOND = 200
 _ATTEMPTS = 3
 _LAST_WORD = re.compile(r"(?<!\S)\S*\Z")
 _LONGEST_WAIT_S = 5.0
+_LONGEST_INDEXING_S = 10.0
+"""So long a turn waits for the meaning of its messages; what takes longer goes on without it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ class _Work:
         if not self.is_trial:
             self._run.emit("agent.completed", self.learn())
         if indexing is not None:
-            wait([indexing])
+            wait([indexing], timeout=_LONGEST_INDEXING_S)
         told = {"turn_id": self._run.turn.id, "status": "completed", "completed_at": to_iso(at)}
         taken = {"duration_ms": round(1000 * self._run.seconds), **spent(self.usage)}
         self._run.complete(text, self.usage, {**told, **taken}, at)
