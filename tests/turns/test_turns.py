@@ -11,6 +11,7 @@ import pytest
 from memorist.errors import NotFound
 from memorist.memories.values import Kind
 from memorist.platform.values import Role
+from memorist.turns import work as turn_work
 from tests.http.conftest import Served
 from tests.support.scripted_http import ScriptedServer
 from tests.support.talking import fails, says
@@ -413,6 +414,26 @@ def test_secrets_are_neither_stored_nor_sent(
     stored = served.core.memories.list(_ada(tenant), limit=50).items
     assert stored
     assert all(secret not in memory.content for memory in stored)
+
+
+@pytest.mark.parametrize(
+    "secret", ["hunter" + "2Xy!9 as the wifi password", "4111 1111 " + "1111 1111", "door code 47" + "11"]
+)
+def test_secret_of_several_words_is_in_no_event_and_no_answer(
+    ada: httpx2.Client, model: ScriptedServer, monkeypatch: pytest.MonkeyPatch, secret: str
+) -> None:
+    monkeypatch.setattr(turn_work, "_FLUSH_S", 0.0)
+    monkeypatch.setattr(turn_work, "_MOST_DELTAS_A_SECOND", float("inf"))  # Every word is an event of its own.
+    model.always = says(f"You told me: use {secret}, and nothing else.")
+    events = stream(ada, "What did I say?")
+    digits = re.findall(r"\S*\d\S*", secret)
+    answer = ada.get(f"/v1/turns/{events[0][2]['turn_id']}").json()["result"]["answer"]
+    assert "[REDACTED:" in answer
+    assert answer == next(data["answer"] for _, name, data in events if name == "synthesis")
+    pieces = [data["text"] for _, name, data in events if name == "answer.delta"]
+    assert "".join(pieces) == answer
+    assert pieces[0] == "You "
+    assert not any(group in answer for group in digits)
 
 
 @pytest.mark.usefixtures("model")

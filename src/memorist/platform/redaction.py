@@ -3,7 +3,6 @@
 Texts have their secrets replaced. An identifier cannot: what it names could no longer be found, so it is refused.
 """
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -55,7 +54,7 @@ class Redaction:
         found = self.found(document.text)
         if not found.findings:
             return document, ()
-        blocks = tuple(_moved(document.blocks, found.findings))
+        blocks = tuple(_moved(document.blocks, found))
         return replace(document, text=found.text, blocks=blocks), found.findings
 
     def fields(self, values: Mapping[str, Any], holding: Mapping[str, Secrets]) -> tuple[dict[str, Any], Counts]:
@@ -97,19 +96,10 @@ def counted(findings: Iterable[Any]) -> Counts:
     return dict(Counter(finding.rule for finding in findings))
 
 
-def _moved(blocks: "Iterable[Block]", findings: Sequence[SecretFinding]) -> "Iterator[Block]":
+def _moved(blocks: "Iterable[Block]", found: Redacted) -> "Iterator[Block]":
     """A block that begins inside a secret goes on after it; one that is inside of it altogether goes."""
-    starts = [finding.start for finding in findings]
-
-    def moved(at: int) -> int:
-        before = bisect_left(starts, at) - 1
-        if before < 0:
-            return at
-        finding = findings[before]
-        return finding.after + max(0, at - finding.end)
-
     for block in blocks:
-        start, end = moved(block.start), moved(block.end)
+        start, end = found.place(block.start), found.place(block.end)
         if start < end:
             yield replace(block, start=start, end=end)
 

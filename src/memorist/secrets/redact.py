@@ -1,6 +1,7 @@
 """Finding and replacing secrets. One pass over the text tells which rules can match at all; mostly none can."""
 
 import re
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable
 from functools import cache, lru_cache, partial
@@ -50,6 +51,21 @@ class Redacted(NamedTuple):
 
     text: str
     findings: tuple[SecretFinding, ...] = ()
+
+    def place(self, at: int) -> int:
+        """Where a place of the text as written is now: after the marker where it was inside of a secret."""
+        finding = self._around(at)
+        return at if finding is None else finding.after + max(0, at - finding.end)
+
+    def before_secret(self, at: int) -> int:
+        """A place of the text as written, or the start of the secret that it is inside of."""
+        finding = self._around(at)
+        return at if finding is None or finding.end <= at else finding.start
+
+    def _around(self, at: int) -> SecretFinding | None:
+        """The last secret that starts before a place."""
+        before = bisect_left(self.findings, at, key=lambda finding: finding.start)
+        return self.findings[before - 1] if before else None
 
 
 def redact(text: str) -> Redacted:

@@ -1,7 +1,6 @@
 """What is done in a turn: remember, tell the model, let it answer and call tools, and learn from the exchange."""
 
 import json
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -34,6 +33,7 @@ from memorist.turns.limits import Toolbox, TurnLimits
 from memorist.turns.prompts import FULL, Prompt, estimated_tokens, prompt_for
 from memorist.turns.run import Run, spent
 from memorist.turns.running import Runner
+from memorist.turns.telling import Telling
 from memorist.turns.values import TurnStatus
 from memorist.watching import Watch
 
@@ -49,7 +49,6 @@ _FLUSH_S = 0.04
 # Of all turns of a process together: where many run, each tells more at a time, so that none waits for the disk.
 _MOST_DELTAS_A_SECOND = 200
 _ATTEMPTS = 3
-_LAST_WORD = re.compile(r"(?<!\S)\S*\Z")
 _LONGEST_WAIT_S = 5.0
 _LONGEST_INDEXING_S = 10.0
 """So long a turn waits for the meaning of its messages; what takes longer goes on without it."""
@@ -207,13 +206,13 @@ class _Work:
 
     def _converse(self, prompt: Prompt, box: Toolbox | None, tools: tuple[LlmTool, ...]) -> str:
         messages = list(prompt.messages)
-        parts: list[str] = []
+        answer = Telling(self._means.redaction)
         for round_ in range(MAX_ROUNDS + 1):
             request = LlmRequest(
                 tuple(messages), prompt.system, tools if round_ < MAX_ROUNDS else (), self._answer_tokens()
             )
             started = time.monotonic()
-            said = self._ask(request, parts)
+            said = self._ask(request, answer)
             self._learn_count(request, said.usage)
             self._means.spending.add(self._run.principal.tenant, [said.usage])
             self.usage = self.usage.plus(said.usage)
@@ -226,7 +225,7 @@ class _Work:
                 break
             messages.append(LlmMessage("assistant", said.text, said.tool_calls))
             messages += [self._call(box, call) for call in said.tool_calls]
-        return "".join(parts)
+        return answer.answer
 
     def _window(self) -> int:
         return self._means.limits.context_tokens or self._llm.context_tokens
@@ -239,36 +238,30 @@ class _Work:
         estimated = estimated_tokens(request.system, request.messages, request.tools)
         self._means.calibration.learn(self._llm.model_id, self._run.turn.session, estimated, usage.input_tokens)
 
-    def _ask(self, request: LlmRequest, parts: list[str]) -> LlmAnswer:
+    def _ask(self, request: LlmRequest, answer: Telling) -> LlmAnswer:
         """One answer, its pieces told as they come. It is asked for again while nothing of it was told yet."""
         for attempt in range(1, _ATTEMPTS + 1):
-            before = len(parts)
+            before = answer.told
             try:
-                return self._stream(request, parts)
+                return self._stream(request, answer)
             except LlmUnavailable as error:
-                if len(parts) > before or attempt == _ATTEMPTS:
+                if answer.told > before or attempt == _ATTEMPTS:
                     raise
+                answer.drop_untold()
                 self._run.stopped.wait(min(error.retry_after or attempt, _LONGEST_WAIT_S))
                 self._run.check()
         raise AssertionError("unreachable")
 
-    def _stream(self, request: LlmRequest, parts: list[str]) -> LlmAnswer:
-        pieces: list[str] = []
+    def _stream(self, request: LlmRequest, answer: Telling) -> LlmAnswer:
         is_first = True
         told_at = 0.0
         final = LlmAnswer("", Stop.DONE, Usage())
-        redact = self._means.redaction.text
 
-        def tell(*, all_of_it: bool) -> None:
+        def tell(*, is_whole: bool) -> None:
             nonlocal told_at
-            text = "".join(pieces)
-            # A word is told whole, so that a secret in it is seen.
-            end = len(text) if all_of_it else len(_LAST_WORD.sub("", text))
-            if end:
-                told = redact(text[:end])
-                self._run.emit("answer.delta", {"text": told})
-                parts.append(told)
-                pieces[:] = [text[end:]]
+            text = answer.next(is_whole=is_whole)
+            if text:
+                self._run.emit("answer.delta", {"text": text})
                 told_at = time.monotonic()
 
         stream = self._llm.stream(request)
@@ -278,14 +271,14 @@ class _Work:
                 if isinstance(piece, LlmAnswer):
                     final = piece
                     continue
-                if is_first and parts:
-                    pieces.append("\n\n")  # After what was said before a tool was called.
+                if is_first and answer.told:
+                    answer.add("\n\n")  # After what was said before a tool was called.
                 is_first = False
-                pieces.append(piece)
+                answer.add(piece)
                 # The first piece goes out at once; later ones are gathered a little, since each event is written.
                 if time.monotonic() - told_at >= max(_FLUSH_S, self._means.runner.running / _MOST_DELTAS_A_SECOND):
-                    tell(all_of_it=False)
-            tell(all_of_it=True)
+                    tell(is_whole=False)
+            tell(is_whole=True)
         finally:
             close = getattr(stream, "close", None)
             if close is not None:
