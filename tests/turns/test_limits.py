@@ -205,6 +205,34 @@ def test_a_turn_ends_that_nobody_hears_or_that_takes_too_long(
     assert core.turns.get(ADA, turn.id).status is TurnStatus.FAILED
 
 
+@pytest.mark.parametrize("is_heard", [False, True])
+def test_answered_turn_is_completed_however_long_learning_takes(
+    paying: Core, ada: Principal, clock: FrozenClock, model: ScriptedServer, is_heard: bool
+) -> None:
+    learning, released = threading.Event(), threading.Event()
+    found = {"kind": "preference", "content": "User prefers tea.", "excerpt": HELLO[0].content, "confidence": 0.9}
+
+    def slow(reply: Reply, body: Body) -> None:
+        learning.set()
+        released.wait(SOON)
+        says(json.dumps({"memories": [found]}))(reply, body)
+
+    model.scripts[:] = [says("Noted.")]
+    model.always = slow
+    turn = paying.turns.start(ada, HELLO)
+    assert learning.wait(SOON)
+    if is_heard:
+        paying.store.write(ada.tenant, lambda tx: tx.turns.attend(turn.id, clock.now() + timedelta(days=1)))
+    clock.advance(timedelta(seconds=301))
+    paying.turns.runner.hold_all()
+    released.set()
+    assert names(paying, turn.id, ada)[-3:] == ["synthesis", "agent.completed", "turn.completed"]
+    ended = paying.turns.get(ada, turn.id)
+    assert (ended.status, ended.answer, ended.error) == (TurnStatus.COMPLETED, "Noted.", None)
+    assert len(model.requests) == 2, "it is learned from once"
+    assert len(paying.companion.list(ada).items) == 1
+
+
 def test_a_turn_whose_process_is_gone_is_ended_by_whoever_follows_it(
     core: Core, clock: FrozenClock, tmp_path: Path, model: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

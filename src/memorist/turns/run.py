@@ -29,6 +29,7 @@ class Run:
         self._store = store
         self._tell = tell
         self._stop: MemoristError | None = None
+        self._is_answered = False
 
     @property
     def seconds(self) -> float:
@@ -38,9 +39,15 @@ class Run:
         self._stop = self._stop or reason
         self.stopped.set()
 
+    def answered(self) -> None:
+        """The whole answer was told: from now on nothing ends the turn before it is completed, but that another has
+        taken it.
+        """
+        self._is_answered = True
+
     def check(self) -> None:
         """Raises the reason why the turn is to be ended, where there is one."""
-        if self._stop is not None:
+        if self._stop is not None and not self._is_answered:
             raise self._stop
 
     def emit(self, event: str, data: Mapping[str, Any]) -> None:

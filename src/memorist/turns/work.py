@@ -91,7 +91,7 @@ def _fail(run: Run, error: MemoristError, work: "_Work") -> None:
     try:
         run.fail(error, work.usage)
         # What the user said is worth remembering all the same.
-        if not work.is_trial:
+        if not work.is_trial and not work.has_learned:
             work.learn()
     except MemoristError as later:
         _log.warning("a turn could not be ended here: %s", later.message)
@@ -106,6 +106,7 @@ class _Work:
         self._messages = [Message(one["role"], one["content"]) for one in request["messages"]]
         self._include_memory: bool = request["include_memory"]
         self.is_trial: bool = request["trial"]
+        self.has_learned = False
         self._kept: list[Memory] = []
         self._fresh: list[Message] = []
         self.usage = Usage()
@@ -125,6 +126,7 @@ class _Work:
         # Before it is told: whoever has it may send it as said before at once.
         answered = self._keep(Message("assistant", text)) if text.strip() else []
         self._run.emit("synthesis", {"answer": text, **spent(self.usage)})
+        self._run.answered()
         self._means.extraction.index_kept(run.principal, answered)
         if not self.is_trial:
             self._run.emit("agent.completed", self.learn())
@@ -149,6 +151,7 @@ class _Work:
 
     def learn(self) -> dict[str, Any]:
         """Find what is worth remembering. Whatever goes wrong with it is told, and is no failure of the turn."""
+        self.has_learned = True
         started = time.monotonic()
         spent: list[Usage] = []
         try:
@@ -160,7 +163,6 @@ class _Work:
         else:
             usage = found.usage
             summary = _summary(found)
-            self._kept = []
         self.usage = self.usage.plus(usage)
         return _completed("memory", started, usage, summary)
 
