@@ -23,6 +23,7 @@ CODES = {
     "InvalidId": "invalid_id",
     "InvalidJson": "invalid_json",
     "InvalidSetting": "invalid_setting",
+    "LlmEmpty": "llm_empty",
     "LlmError": "llm_failed",
     "LlmMalformed": "llm_malformed",
     "LlmRefused": "llm_refused",

@@ -31,6 +31,7 @@ MemoristError                     internal
 │   ├── LlmError                  llm_failed
 │   │   ├── LlmUnavailable        llm_unavailable
 │   │   ├── LlmRefused            llm_refused
+│   │   ├── LlmEmpty              llm_empty
 │   │   └── LlmMalformed          llm_malformed
 │   └── TurnError                 turn_failed
 │       ├── LlmNotConfigured      llm_not_configured
@@ -275,6 +276,13 @@ class LlmRefused(LlmError):
     """The language model declined to answer. What was sent to it is stored, and nothing else was changed."""
 
     code = "llm_refused"
+
+
+class LlmEmpty(LlmError):
+    """The language model answered without a word, or spent all that an answer may take on thinking. Ask again, or ask
+    another model."""
+
+    code = "llm_empty"
 
 
 class LlmMalformed(LlmError):

@@ -18,10 +18,12 @@ def says(
     pause: float = 0.0,
     hurry: threading.Event | None = None,
     cut_after: int | None = None,
+    is_long: bool = False,
     counted: Callable[[Body], int] = lambda _: 100,
 ) -> Script:
     """Answer with a text, word by word, and then call tools. `cut_after` so many words the connection breaks.
-    `counted` is what the model counts as the tokens of what it was asked.
+    `counted` is what the model counts as the tokens of what it was asked. With `is_long` it stops because it may write
+    no more.
 
     A slow model makes a `pause` after each word, until it is told to `hurry`.
     """
@@ -33,7 +35,7 @@ def says(
             reply.json(_whole_anthropic(text, calls) if is_anthropic else _whole_openai(text, calls))
             return
         words = re.findall(r"\S*\s|\S+$", text)
-        events = (_anthropic if is_anthropic else _openai)(words, calls)
+        events = (_anthropic if is_anthropic else _openai)(words, calls, is_long)
         _begin(reply)
         for number, event in enumerate(events):
             event = event.replace('put_tokens": 100', f'put_tokens": {counted(body)}')
@@ -70,7 +72,7 @@ def _begin(reply: Reply) -> None:
     reply.handler.end_headers()
 
 
-def _openai(words: Sequence[str], calls: Sequence[Call]) -> list[str]:
+def _openai(words: Sequence[str], calls: Sequence[Call], is_long: bool) -> list[str]:
     chunks: list[dict[str, Any]] = [{"choices": [{"index": 0, "delta": {"content": word}}]} for word in words]
     for number, (name, arguments) in enumerate(calls):
         called = {"index": number, "id": f"call_{number}", "type": "function"}
@@ -78,13 +80,13 @@ def _openai(words: Sequence[str], calls: Sequence[Call]) -> list[str]:
         chunks.append({"choices": [{"index": 0, "delta": {"tool_calls": [{**called, "function": first}]}}]})
         rest = {"index": number, "function": {"arguments": json.dumps(arguments)}}
         chunks.append({"choices": [{"index": 0, "delta": {"tool_calls": [rest]}}]})
-    reason = "tool_calls" if calls else "stop"
+    reason = "length" if is_long else "tool_calls" if calls else "stop"
     chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
     chunks.append({"choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 10}})
     return [f"data: {json.dumps(chunk)}\n\n" for chunk in chunks] + ["data: [DONE]\n\n"]
 
 
-def _anthropic(words: Sequence[str], calls: Sequence[Call]) -> list[str]:
+def _anthropic(words: Sequence[str], calls: Sequence[Call], is_long: bool) -> list[str]:
     events: list[dict[str, Any]] = [{"type": "message_start", "message": {"usage": {"input_tokens": 100}}}]
     if words:
         events.append({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}})
@@ -98,7 +100,7 @@ def _anthropic(words: Sequence[str], calls: Sequence[Call]) -> list[str]:
         events.append({"type": "content_block_start", "index": number, "content_block": block})
         events.append({"type": "content_block_delta", "index": number, "delta": delta})
         events.append({"type": "content_block_stop", "index": number})
-    stop = {"stop_reason": "tool_use" if calls else "end_turn"}
+    stop = {"stop_reason": "max_tokens" if is_long else "tool_use" if calls else "end_turn"}
     events.append({"type": "message_delta", "delta": stop, "usage": {"output_tokens": 10}})
     events.append({"type": "message_stop"})
     return [f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events]

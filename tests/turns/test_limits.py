@@ -314,6 +314,14 @@ def test_a_chat_keeps_its_conversation(tmp_path: Path, model: ScriptedServer) ->
     assert "My name is Ada." in json.dumps(model.requests[-1].body)
 
 
+def test_chat_goes_on_after_an_answer_that_was_empty_or_cut_off(tmp_path: Path, model: ScriptedServer) -> None:
+    model.scripts[:] = [says("", is_long=True), says("It is", is_long=True)]
+    done = memorist(model, "chat", "--data", str(tmp_path), said="Hello.\nWho is there?\nGo on.\n")
+    assert (done.returncode, done.stdout) == (0, "It is\nNoted, I will remember that.\n")
+    assert "without a word" in done.stderr
+    assert done.stderr.count("The answer was cut off") == 1
+
+
 def test_a_failed_turn_is_an_error_of_the_command(tmp_path: Path, model: ScriptedServer) -> None:
     model.always = lambda reply, _: reply.json({"error": "no"}, 401)
     done = memorist(model, "turn", "Hello.", "--data", str(tmp_path))

@@ -303,6 +303,25 @@ def test_a_failing_model_fails_the_turn_and_loses_nothing(
     assert "tea" in ada.get("/v1/memory").json()["data"][0]["text"]
 
 
+def test_answer_that_was_cut_off_says_so(ada: httpx2.Client, model: ScriptedServer) -> None:
+    model.always = says("The first step is to open the", is_long=True)
+    events = stream(ada, "How do I begin?")
+    stops = {name: data["stop"] for _, name, data in events if "stop" in data}
+    assert stops == dict.fromkeys(["agent.completed", "synthesis", "turn.completed"], "length")
+    (said,) = [data for _, name, data in events if name == "agent.completed" and data["agent"] == "assistant"]
+    assert said["output_summary"] == "answered in 29 characters, cut off after 4096 tokens"
+    model.always = says("Open the box.")
+    assert stream(ada, "And then?")[-1][2]["stop"] == "done"
+
+
+@pytest.mark.parametrize("is_long", [False, True])
+def test_answer_without_a_word_is_none(ada: httpx2.Client, model: ScriptedServer, is_long: bool) -> None:
+    model.always = says("", is_long=is_long)
+    turn = ask(ada, "I prefer tea over coffee.", context={"session_id": "kitchen"})
+    assert (turn["status"], turn["error"]["code"], turn["result"]) == ("failed", "llm_empty", None)
+    eventually(lambda: ada.get("/v1/memory").json()["data"])
+
+
 def test_a_passing_fault_is_tried_again_before_anything_was_said(ada: httpx2.Client, model: ScriptedServer) -> None:
     model.scripts[:] = [fails(503), fails(429, Retry_After="0")]
     assert ask(ada, "Hello.")["status"] == "completed"

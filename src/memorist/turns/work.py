@@ -12,7 +12,7 @@ from typing import Any
 
 from memorist.composing.service import Composer
 from memorist.context.companion import Companion
-from memorist.errors import LlmRefused, LlmUnavailable, MemoristError, NotFound
+from memorist.errors import LlmEmpty, LlmRefused, LlmUnavailable, MemoristError, NotFound
 from memorist.ids import parse_id
 from memorist.ingestion.service import Ingestion, Message
 from memorist.learning.outcomes import told_dropped
@@ -121,18 +121,18 @@ class _Work:
         prompt = self._prompt(tools)
         run, kept = self._run, list(self._kept)
         indexing = self._means.runner.meanwhile(lambda: self._means.extraction.index_kept(run.principal, kept))
-        text = self._converse(prompt, box, tools)
+        text, stop = self._converse(prompt, box, tools)
         at = self._run.clock.now()
         # Before it is told: whoever has it may send it as said before at once.
-        answered = self._keep(Message("assistant", text)) if text.strip() else []
-        self._run.emit("synthesis", {"answer": text, **spent(self.usage)})
+        answered = self._keep(Message("assistant", text))
+        self._run.emit("synthesis", {"answer": text, "stop": stop, **spent(self.usage)})
         self._run.answered()
         self._means.extraction.index_kept(run.principal, answered)
         if not self.is_trial:
             self._run.emit("agent.completed", self.learn())
         if indexing is not None:
             wait([indexing], timeout=_LONGEST_INDEXING_S)
-        told = {"turn_id": self._run.turn.id, "status": "completed", "completed_at": to_iso(at)}
+        told = {"turn_id": self._run.turn.id, "status": "completed", "stop": stop, "completed_at": to_iso(at)}
         taken = {"duration_ms": round(1000 * self._run.seconds), **spent(self.usage)}
         self._run.complete(text, self.usage, {**told, **taken}, at)
 
@@ -206,7 +206,8 @@ class _Work:
             self._run.emit("context.compressed", {**told, "window": window})
         return prompt
 
-    def _converse(self, prompt: Prompt, box: Toolbox | None, tools: tuple[LlmTool, ...]) -> str:
+    def _converse(self, prompt: Prompt, box: Toolbox | None, tools: tuple[LlmTool, ...]) -> tuple[str, Stop]:
+        """The answer, and why the model stopped."""
         messages = list(prompt.messages)
         answer = Telling(self._means.redaction)
         for round_ in range(MAX_ROUNDS + 1):
@@ -218,16 +219,17 @@ class _Work:
             self._learn_count(request, said.usage)
             self._means.spending.add(self._run.principal.tenant, [said.usage])
             self.usage = self.usage.plus(said.usage)
-            called = [call.name for call in said.tool_calls]
-            summary = f"called {', '.join(called)}" if called else f"answered in {len(said.text)} characters"
-            self._run.emit("agent.completed", _completed("assistant", started, said.usage, summary))
+            told = _completed("assistant", started, said.usage, _said(said, request.max_tokens))
+            self._run.emit("agent.completed", {**told, "stop": said.stop})
             if said.stop is Stop.REFUSED:
                 raise LlmRefused
             if not said.tool_calls or box is None:
                 break
             messages.append(LlmMessage("assistant", said.text, said.tool_calls))
             messages += [self._call(box, call) for call in said.tool_calls]
-        return answer.answer
+        if not answer.answer.strip():
+            raise LlmEmpty
+        return answer.answer, said.stop
 
     def _window(self) -> int:
         return self._means.limits.context_tokens or self._llm.context_tokens
@@ -330,6 +332,13 @@ class _Work:
 
 def _one_line(text: str) -> str:
     return " ".join("".join(one if one.isprintable() else " " for one in text).split())[:_LONGEST_NAME] or "unnamed"
+
+
+def _said(answer: LlmAnswer, most: int) -> str:
+    if answer.tool_calls:
+        return f"called {', '.join(call.name for call in answer.tool_calls)}"
+    told = f"answered in {len(answer.text)} characters"
+    return f"{told}, cut off after {most} tokens" if answer.stop is Stop.LENGTH else told
 
 
 def _completed(agent: str, started: float, usage: Usage, summary: str) -> dict[str, Any]:

@@ -182,6 +182,12 @@ export class LlmRefused extends LlmError {
   static override readonly meaning: string = "The language model declined to answer. What was sent to it is stored, and nothing else was changed.";
 }
 
+/** The language model answered without a word, or spent all that an answer may take on thinking. Ask again, or ask another model. */
+export class LlmEmpty extends LlmError {
+  static override readonly code: string = "llm_empty";
+  static override readonly meaning: string = "The language model answered without a word, or spent all that an answer may take on thinking. Ask again, or ask another model.";
+}
+
 /** The language model answered something that cannot be read. It is asked again later. */
 export class LlmMalformed extends LlmError {
   static override readonly code: string = "llm_malformed";
@@ -305,6 +311,7 @@ export const ERRORS: Readonly<Record<string, typeof MemoristError>> = {
   llm_failed: LlmError,
   llm_unavailable: LlmUnavailable,
   llm_refused: LlmRefused,
+  llm_empty: LlmEmpty,
   llm_malformed: LlmMalformed,
   turn_failed: TurnError,
   llm_not_configured: LlmNotConfigured,

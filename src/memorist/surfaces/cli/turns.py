@@ -11,12 +11,13 @@ from memorist.errors import MemoristError, TurnError
 from memorist.ids import new_id
 from memorist.ingestion.service import Message
 from memorist.memories.values import Memory
+from memorist.models.values import Stop
 from memorist.surfaces.cli.answers import answer_page
 from memorist.surfaces.cli.flags import ANYWHERE, IDENTITY, Cursor, Flags, Limit, with_flags
 from memorist.surfaces.cli.speaking import speaking
 from memorist.surfaces.cli.terminal import note, print_json, printable
 from memorist.times import to_iso
-from memorist.turns.values import STARTED, TurnEvent
+from memorist.turns.values import COMPLETED, STARTED, TurnEvent
 from memorist.verbs import Verbs
 
 _LEAVE = ("/quit", "/exit")
@@ -58,7 +59,8 @@ def chat(flags: Flags, session: Session = None, no_memory: NoMemory = False) -> 
                 note(error.message)
                 said.pop()
                 continue
-            said.append(Message("assistant", answer))
+            if answer:  # It may have been erased meanwhile.
+                said.append(Message("assistant", answer))
 
 
 @with_flags(*ANYWHERE, *IDENTITY)
@@ -85,7 +87,7 @@ def memory(
 
 def _take(memory: Verbs, said: Sequence[Message], session: str | None, include_memory: bool, as_json: bool) -> str:
     """Print a turn as it comes and return its answer. Raises TurnError where it fails."""
-    turn_id = summary = ""
+    turn_id = summary = stop = ""
     for event in memory.turn(said, include_memory=include_memory, session=session):
         if event.event == STARTED:
             turn_id = event.data["turn_id"]
@@ -98,11 +100,15 @@ def _take(memory: Verbs, said: Sequence[Message], session: str | None, include_m
             note(f"[{event.data['name']}]")
         elif event.event == "agent.completed" and event.data["agent"] == "memory":
             summary = event.data["output_summary"]
+        elif event.event == COMPLETED:
+            stop = event.data.get("stop", "")
     ended = memory.get_turn(turn_id)
     if ended.error is not None:
         raise TurnError(ended.error["message"])
     if not as_json:
         print()
+        if stop == Stop.LENGTH:
+            note("The answer was cut off: it had reached the most that an answer may take.")
         note(summary)
         for one in _learned(memory, turn_id):
             note(f"  {one.category}: {one.content}")
