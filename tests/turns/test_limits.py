@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,6 +20,7 @@ from memorist.models.values import Usage
 from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
 from memorist.testing import FrozenClock, new_tenant
+from memorist.turns.listening import ATTENDED_FOR
 from memorist.turns.run import is_lost
 from memorist.turns.values import TurnStatus
 from tests.http.test_server import MEMORIST
@@ -203,6 +204,39 @@ def test_a_turn_ends_that_nobody_hears_or_that_takes_too_long(
     assert events[-1].event == "turn.failed"
     assert events[-1].data["error"]["code"] == code
     assert core.turns.get(ADA, turn.id).status is TurnStatus.FAILED
+
+
+def test_turn_goes_on_while_somebody_reads_it_in_whatever_way(
+    core: Core, clock: FrozenClock, model: ScriptedServer
+) -> None:
+    asked = threading.Event()
+
+    def wait(reply: Reply, body: Body) -> None:
+        asked.set()
+        model.released.wait(SOON)
+        says("Late, but here.")(reply, body)
+
+    model.always = wait
+    turn = core.turns.start(ADA, HELLO)
+    assert asked.wait(SOON)
+    following = core.turns.follow(ADA, turn.id)
+    next(following)
+    with core.turns.listen(ADA, turn.id) as listener:
+        reads: list[Callable[[], object]] = [
+            lambda: core.turns.get(ADA, turn.id),
+            lambda: core.turns.events(ADA, turn.id, limit=10),
+            listener.read,
+            lambda: next(following),
+        ]
+        for read in reads:
+            clock.advance(timedelta(seconds=8))
+            core.turns.runner.hold_all()
+            assert read()
+            running = core.store.read("local", lambda tx: tx.turns.get(turn.id))
+            assert running is not None
+            assert running.attended_until == clock.now() + ATTENDED_FOR
+    model.released.set()
+    assert list(following)[-1].event == "turn.completed"
 
 
 @pytest.mark.parametrize("is_heard", [False, True])

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from memorist.platform import acts
 from memorist.ports import Store
@@ -65,6 +65,7 @@ class Listener:
         self._tenant = tenant
         self._wake = wake
         self._attended_until = turn.attended_until
+        self._is_running = turn.status is TurnStatus.RUNNING
         listeners.add(turn.id, wake)
 
     def __enter__(self) -> "Listener":
@@ -82,20 +83,31 @@ class Listener:
             self._tenant,
             lambda tx: (tx.turns.events(self.turn.id, self.position, _PAGE), tx.turns.get(self.turn.id)),
         )
+        self._is_running = turn is not None and turn.status is TurnStatus.RUNNING
         if found:
             self.position = found[-1].seq
             self.is_over = found[-1].event in LAST
-        elif turn is None or turn.status is not TurnStatus.RUNNING:
+        elif not self._is_running:
             self.is_over = True  # Erased meanwhile, or followed from its end.
+        if turn is not None and is_lost(turn, self._clock.now()):
+            self._reap(self._tenant)
         else:
-            self._look_after(turn)
+            self.attend()
         return found
 
-    def _look_after(self, turn: Turn) -> None:
-        now = self._clock.now()
-        if is_lost(turn, now):
-            self._reap(self._tenant)
-        elif self._attended_until is None or self._attended_until - now < ATTENDED_FOR * 0.8:
-            until = self._attended_until = now + ATTENDED_FOR
-            with acts.aside():
-                self._store.write(self._tenant, lambda tx: tx.turns.attend(self.turn.id, until))
+    def attend(self) -> None:
+        """Say that somebody listens, where the turn goes on for that. Raises StoreError."""
+        if self._is_running:
+            self._attended_until = attend(self._store, self._clock, self._tenant, self.turn.id, self._attended_until)
+
+
+def attend(store: Store, clock: Clock, tenant: str, turn_id: str, until: datetime | None) -> datetime:
+    """Say that somebody listens to a turn, unless that was just said. `until` is what was said last; returns what is
+    said now. Raises StoreError.
+    """
+    now = clock.now()
+    if until is not None and until - now >= ATTENDED_FOR * 0.8:
+        return until
+    with acts.aside():
+        store.write(tenant, lambda tx: tx.turns.attend(turn_id, now + ATTENDED_FOR))
+    return now + ATTENDED_FOR

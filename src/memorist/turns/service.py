@@ -8,12 +8,13 @@ longer does, the next one that looks ends the turn.
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from memorist.composing.service import Composer
 from memorist.context.companion import Companion, Finding, Recorded
-from memorist.errors import BudgetSpent, Forbidden, InvalidField, LlmNotConfigured, NotFound
+from memorist.errors import BudgetSpent, Forbidden, InvalidField, LlmNotConfigured, NotFound, StoreError
 from memorist.ids import new_id, parse_id
 from memorist.ingestion.service import Ingestion, Message
 from memorist.learning.service import Extraction
@@ -28,7 +29,7 @@ from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock
 from memorist.turns.calibration import Calibration
 from memorist.turns.limits import Toolbox, TurnLimits
-from memorist.turns.listening import ATTENDED_FOR, Listener, Listeners
+from memorist.turns.listening import ATTENDED_FOR, Listener, Listeners, attend
 from memorist.turns.run import LEASE, Run, is_lost
 from memorist.turns.running import Runner
 from memorist.turns.values import STARTED, VERDICT, Turn, TurnEvent, TurnStatus
@@ -187,13 +188,16 @@ class Turns:
     # Reading
 
     def get(self, principal: Principal, turn_id: str) -> Turn:
-        """A turn of the caller. Raises NotFound or InvalidId."""
+        """A turn of the caller; whoever asks for it listens to it. Raises NotFound or InvalidId."""
         turn_id = parse_id("turn", turn_id)
         found = self._store.read(principal.tenant, lambda tx: tx.turns.get(turn_id))
         if found is None or not any(part.matches(found.owner) for part in _visible(principal)):
             raise NotFound(f"There is no turn {turn_id} that you may see.")
         if is_lost(found, self._clock.now()) and self.reap(principal.tenant):
             return self._known(principal.tenant, turn_id)
+        if found.status is TurnStatus.RUNNING:
+            with suppress(StoreError):  # It can be read all the same.
+                attend(self._store, self._clock, principal.tenant, turn_id, found.attended_until)
         return found
 
     def list(self, principal: Principal, *, limit: int = 20, cursor: str | None = None) -> Page[Turn]:
@@ -233,7 +237,9 @@ class Turns:
             while not listener.is_over:
                 woken.clear()
                 found = listener.read()
-                yield from found
+                for event in found:
+                    yield event
+                    listener.attend()
                 if not found:
                     woken.wait(_POLL_S)
 
