@@ -13,7 +13,7 @@ from memorist.memories.values import Kind
 from memorist.platform.values import Role
 from memorist.turns import work as turn_work
 from tests.http.conftest import Served
-from tests.support.scripted_http import ScriptedServer
+from tests.support.scripted_http import Body, Reply, ScriptedServer
 from tests.support.talking import fails, says
 from tests.support.waiting import eventually
 
@@ -255,9 +255,15 @@ def test_a_bad_tool_call_is_told_to_the_model_and_the_turn_goes_on(ada: httpx2.C
 
 
 def test_a_model_that_only_calls_tools_is_made_to_answer(ada: httpx2.Client, model: ScriptedServer) -> None:
-    model.always = lambda reply, body: says(
-        "" if body.get("tools") else "Enough.", [("recall", {"query": "x"})] if body.get("tools") else []
-    )(reply, body)
+    def answers(reply: Reply, body: Body) -> None:
+        if "tool_result" in json.dumps(body["messages"]) and not body.get("tools"):
+            fails(400)(reply, body)  # As Anthropic does; others take it.
+        elif body.get("tools") and body.get("tool_choice") != {"type": "none"}:
+            says("", [("recall", {"query": "x"})])(reply, body)
+        else:
+            says("Enough.")(reply, body)
+
+    model.always = answers
     turn = ask(ada, "Hello?")
     assert turn["result"] == {"answer": "Enough."}
     assert len(model.requests) == 7

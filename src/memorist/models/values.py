@@ -61,6 +61,8 @@ class LlmRequest:
     schema: Mapping[str, Any] | None = None
     """The JSON Schema that the answer is to have; of no more than every server understands: no lengths or ranges."""
     temperature: float | None = None
+    may_call: bool = True
+    """Whether it may call tools now. Where not, they only explain the calls that stand in the messages."""
 
 
 class Stop(StrEnum):

@@ -78,6 +78,9 @@ class AnthropicWire:
                 {"name": tool.name, "description": tool.description, "input_schema": dict(tool.schema)}
                 for tool in request.tools
             ]
+            # It takes no calls and results in the messages without the tools that they are of.
+            if not request.may_call:
+                body["tool_choice"] = {"type": "none"}
         if request.schema is not None:
             body["output_config"] = {"format": {"type": "json_schema", "schema": dict(request.schema)}}
         return body | _sampling(request) | ({"stream": True} if stream else {})
@@ -149,7 +152,8 @@ class OpenAiWire:
             self._limit: request.max_tokens,
             "messages": [*system, *map(_openai_message, request.messages)],
         }
-        if request.tools:
+        # Not with a `tool_choice`, which some servers overlook.
+        if request.tools and request.may_call:
             body["tools"] = [
                 {
                     "type": "function",

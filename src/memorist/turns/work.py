@@ -211,19 +211,21 @@ class _Work:
         messages = list(prompt.messages)
         answer = Telling(self._means.redaction)
         for round_ in range(MAX_ROUNDS + 1):
+            may_call = round_ < MAX_ROUNDS
             request = LlmRequest(
-                tuple(messages), prompt.system, tools if round_ < MAX_ROUNDS else (), self._answer_tokens()
+                tuple(messages), prompt.system, tools, max_tokens=self._answer_tokens(), may_call=may_call
             )
             started = time.monotonic()
             said = self._ask(request, answer)
-            self._learn_count(request, said.usage)
+            if may_call:
+                self._learn_count(request, said.usage)
             self._means.spending.add(self._run.principal.tenant, [said.usage])
             self.usage = self.usage.plus(said.usage)
             told = _completed("assistant", started, said.usage, _said(said, request.max_tokens))
             self._run.emit("agent.completed", {**told, "stop": said.stop})
             if said.stop is Stop.REFUSED:
                 raise LlmRefused
-            if not said.tool_calls or box is None:
+            if not said.tool_calls or box is None or not may_call:
                 break
             messages.append(LlmMessage("assistant", said.text, said.tool_calls))
             messages += [self._call(box, call) for call in said.tool_calls]
