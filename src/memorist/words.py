@@ -13,12 +13,14 @@ from zlib import crc32
 
 from memorist.languages import SMALL_WORDS, is_english
 
-_UNSPACED = (
+UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0002fa1f"
 )
+"""Characters of scripts that put no space between words, as a class of a pattern has them."""
+
 # Vowel signs of Indian scripts are no letters to `\w`, but parts of their words.
-_TOKEN = rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[^\W_]|[\u0900-\u0dff])+"
+_TOKEN = rf"[{UNSPACED}]+|(?:(?![{UNSPACED}])[^\W_]|[\u0900-\u0dff])+"
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
 # Names that their signs are a part of: C++, C#, A+. Not what is added, or a number sign.
 _SIGNED = re.compile(r"(?<![a-z0-9+#])([a-z]+)(\+\+(?![a-z+#])|[+#](?![a-z0-9+#]))")
@@ -81,7 +83,7 @@ def hash_of(term: str) -> int:
 @cache
 def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """A token, and the beginning of one without spaces; such large sets take their time to compile."""
-    return re.compile(_TOKEN), re.compile(f"[{_UNSPACED}]")
+    return re.compile(_TOKEN), re.compile(f"[{UNSPACED}]")
 
 
 def _fold(text: str) -> str:

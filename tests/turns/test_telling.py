@@ -69,6 +69,17 @@ def test_plain_words_are_told_at_once_and_others_some_words_later() -> None:
     assert told(words("In 2019\nit was")) == ["In ", "2019\n", "it ", "", "was"]
 
 
+@pytest.mark.parametrize("text", ["我记得你喜欢喝茶也喜欢爬山", "お茶が好きですね", "คุณชอบดื่มชา"])
+def test_scripts_without_spaces_are_told_as_they_come(text: str) -> None:
+    assert told(list(text)) == [*text, ""]
+
+
+def test_secret_in_a_script_without_spaces_is_not_told() -> None:
+    text = f"你的密码是{PASSWORD}，你上周说过的。用{PASSWORD}作为密码。"
+    assert "".join(told(list(text))) == Redaction().text(text)
+    assert PASSWORD not in Redaction().text(text)
+
+
 def test_what_was_not_told_is_forgotten_when_it_is_asked_for_anew() -> None:
     telling = Telling(Redaction())
     telling.add("Hello and")

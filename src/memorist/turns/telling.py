@@ -7,13 +7,15 @@ that could be a part of one waits for those; all others are told at once.
 import re
 
 from memorist.platform.redaction import Redaction
+from memorist.words import UNSPACED
 
 # No rule looks further back than this, save for blocks, of which nothing is told before they are whole.
 _CONTEXT = 2000
 # "use … as the new wifi password", and as many groups of digits as a number has.
 _WORDS_AFTER = 6
-_WORD = re.compile(r"\S+")
-_UNFINISHED = re.compile(r"(?<!\S)\S*\Z")
+# In scripts without spaces every character is a word.
+_WORD = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]+")
+_UNFINISHED = re.compile(rf"(?<![^\s{UNSPACED}])[^\s{UNSPACED}]*\Z")
 # A group of a card number or of a seed, a code, the first line of a key.
 _GROUP = re.compile(r"(?<![^\W_])[0-9A-Z][0-9A-Z=-]{2,}\W*\Z")
 # What "use … as my password" may be about, or the words between marks of which only the closing one ends them.
