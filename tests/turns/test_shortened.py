@@ -13,12 +13,13 @@ from memorist.bootstrap import open_core
 from memorist.core import Core
 from memorist.ingestion.service import Message
 from memorist.memories.values import Kind
+from memorist.platform.tokens import count_tokens
 from memorist.platform.values import Principal
 from memorist.turn_tools import MemoryTools
 from memorist.turns.calibration import Calibration
 from memorist.turns.values import TurnEvent
-from tests.support.scripted_http import Body, ScriptedServer
-from tests.support.talking import says
+from tests.support.scripted_http import Body, Reply, Script, ScriptedServer
+from tests.support.talking import fails, says
 from tests.turns.conftest import turn_settings
 
 MARKER = "The safe in the cellar opens with the code word pomegranate."
@@ -95,6 +96,66 @@ def test_short_conversation_without_a_session_is_shown_whole_and_not_stored(
     assert not was_shortened(take(core, ada, conversation(1)))
     assert len(shown(model)) == 5
     assert stored(core, ada) == Counter()
+
+
+# What tools return
+
+
+def remember_beds(core: Core, ada: Principal) -> None:
+    beds = [f"Tulip bed {number}: {'many bulbs beside the wall need water ' * 6}" for number in range(20)]
+    core.ingestion.add_messages(ada, "garden", [Message("user", bed) for bed in beds])
+
+
+def strict(calls: int) -> Script:
+    """A model of a small window that refuses what is longer, and looks things up so often before it answers."""
+
+    def script(reply: Reply, body: Body) -> None:
+        tools = [one["function"] for one in body.get("tools", [])]
+        sent = [one.get("content") or "" for one in body["messages"]]
+        sent += [f"{one['description']} {one['parameters']}" for one in tools]
+        called = sum(one["role"] == "tool" for one in body["messages"])
+        if sum(map(count_tokens, sent)) + body["max_tokens"] > 6000:
+            fails(400)(reply, body)
+        else:
+            says("Done.", [("recall", {"query": "tulip bed", "top_k": 20})] if called < calls else [])(reply, body)
+
+    return script
+
+
+def results(model: ScriptedServer) -> list[str]:
+    return [one["content"] for one in shown(model) if one["role"] == "tool"]
+
+
+def test_full_conversation_makes_room_for_what_tools_return(core: Core, ada: Principal, model: ScriptedServer) -> None:
+    remember_beds(core, ada)
+    model.always = strict(calls=4)
+    events = take(core, ada, conversation(30))
+    dropped = [event.data["dropped"] for event in events if event.event == "context.compressed"]
+    assert len(dropped) > 1
+    assert dropped == sorted(dropped)
+    first, *_, last = results(model)
+    assert first == "[Left out for length. Call the tool again where it matters.]"
+    assert "Tulip bed" in last
+    assert "more characters. Ask for less.]" in last
+
+
+def test_what_was_cut_of_a_result_is_read_on_in_a_session(core: Core, ada: Principal, model: ScriptedServer) -> None:
+    remember_beds(core, ada)
+    model.always = strict(calls=1)
+    events = take(core, ada, [Message("user", "What is in the beds?")], session="today")
+    key = next(event.data["tool_output_key"] for event in events if event.event == "tool.completed")
+    (told,) = results(model)
+    content, _, notice = told.rpartition("\n")
+    assert notice.endswith(f"read_tool_output of {key} reads on at offset {len(content)}.]")
+    assert core.ingestion.read_tool_output(ada, key)[1].startswith(content)
+
+
+def test_refusal_of_what_is_too_long_names_the_length(core: Core, ada: Principal, model: ScriptedServer) -> None:
+    model.always = strict(calls=0)
+    turn = core.turns.start(ada, [Message("user", "and so on " * 4000)])
+    failed = list(core.turns.follow(ada, turn.id))[-1]
+    assert failed.event == "turn.failed"
+    assert "and reads 6000 with its answer: send less" in failed.data["error"]["message"]
 
 
 # When it is shortened

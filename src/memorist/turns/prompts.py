@@ -1,7 +1,7 @@
 """The prompt of a turn: what the model is told, within what it can read. Pure."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, takewhile
 
 from memorist.models.values import LlmMessage, LlmTool
@@ -13,6 +13,11 @@ FULL = 0.8
 TAIL = 4
 """How many messages are kept then."""
 
+RESULTS = 0.4
+"""The share of a model's window that what its tools return in a turn may take."""
+
+_LONGEST_RESULT = 20_000
+_LEFT_OUT = "[Left out for length. Call the tool again where it matters.]"
 _ROLE = "You are a helpful assistant."
 _WITH_MEMORY = (
     "You have a long-term memory. What is remembered of the user may stand above. "
@@ -46,9 +51,11 @@ def prompt_for(
     window: int,
     count: Callable[[int], int] = lambda estimated: estimated,
     is_stored: bool = True,
+    exchange: Sequence[LlmMessage] = (),
 ) -> Prompt:
     """What is remembered, the system's part, and the messages; shortened where they fill too much of the window.
 
+    `exchange` is what came after them: tools that the model called, and what they returned, for which they make room.
     `count` makes of an estimate what the model itself will count. Of messages that are stored, and so can be recalled,
     the last TAIL are left then; of others as many as fit.
     """
@@ -56,19 +63,40 @@ def prompt_for(
     said = [one for one in messages if one.role != "system"]
     role = [f"{_ROLE} {_WITH_MEMORY}" if tools else _ROLE]
     system = "\n\n".join([*([memory] if memory else []), *(told or role)])
-    tokens = count(estimated_tokens(system, said, tools))
+    tokens = count(estimated_tokens(system, [*said, *exchange], tools))
     if tokens <= FULL * window or len(said) <= TAIL:
-        return Prompt(system, tuple(said), tokens)
+        return Prompt(system, (*said, *exchange), tokens)
     reachable = is_stored and bool(tools)
     notice = f"{_SHORTENED} {_REACHABLE}" if reachable else _SHORTENED
     system = f"{system}\n\n{notice}"
-    around = estimated_tokens(system, (), tools)
+    around = estimated_tokens(system, exchange, tools)
     left = TAIL if reachable else _fitting(said, lambda tokens: count(around + tokens) <= FULL * window)
     kept = said[-left:]
     if kept[0].role != "user":
         # A conversation begins with the user, or some models refuse it.
         kept = [LlmMessage("user", f"[{notice}]"), *kept]
-    return Prompt(system, tuple(kept), count(estimated_tokens(system, kept, tools)), dropped=len(said) - left)
+    shown = (*kept, *exchange)
+    return Prompt(system, shown, count(estimated_tokens(system, shown, tools)), dropped=len(said) - left)
+
+
+def fitting_results(exchange: Sequence[LlmMessage], *, window: int, count: Callable[[int], int]) -> list[LlmMessage]:
+    """What the model and its tools said, the oldest results left out until the rest takes no more than its share."""
+    shown = list(exchange)
+    results = [index for index, one in enumerate(shown) if one.role == "tool"]
+    for index in results[:-1]:
+        if count(sum(count_tokens(one.content) for one in shown)) <= RESULTS * window:
+            break
+        shown[index] = replace(shown[index], content=_LEFT_OUT)
+    return shown
+
+
+def cut_result(content: str, *, window: int, key: str | None) -> str:
+    """What a tool returned, as far as a model is shown it. `key` is where the rest can be read."""
+    end = min(_LONGEST_RESULT, round(len(content) * RESULTS * window / max(1, count_tokens(content))))
+    if len(content) <= end:
+        return content
+    how = "Ask for less." if key is None else f"read_tool_output of {key} reads on at offset {end}."
+    return f"{content[:end]}\n[Cut off for length: {len(content) - end} more characters. {how}]"
 
 
 def _fitting(messages: Sequence[LlmMessage], fits: Callable[[int], bool]) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 
 from memorist.composing.service import Composer
 from memorist.context.companion import Companion
-from memorist.errors import LlmEmpty, LlmRefused, LlmUnavailable, MemoristError, NotFound
+from memorist.errors import LlmEmpty, LlmError, LlmRefused, LlmUnavailable, MemoristError, NotFound
 from memorist.ids import parse_id
 from memorist.ingestion.service import Ingestion, Message
 from memorist.learning.outcomes import told_dropped
@@ -30,7 +30,7 @@ from memorist.secrets.logs import redacting_logger
 from memorist.times import to_iso
 from memorist.turns.calibration import Calibration
 from memorist.turns.limits import Toolbox, TurnLimits
-from memorist.turns.prompts import FULL, Prompt, estimated_tokens, prompt_for
+from memorist.turns.prompts import FULL, Prompt, cut_result, estimated_tokens, fitting_results, prompt_for
 from memorist.turns.run import Run, spent
 from memorist.turns.running import Runner
 from memorist.turns.telling import Telling
@@ -39,12 +39,15 @@ from memorist.watching import Watch
 
 _log = redacting_logger(__name__)
 
+Prompting = Callable[..., Prompt]
+
 MAX_ROUNDS = 6
 """How often a model may call tools before it has to answer."""
 
 MAX_ANSWER_TOKENS = 4096
-_LONGEST_RESULT = 20_000
 _LONGEST_NAME = 100
+_NEARLY = 0.9
+"""The share of a model's window from which on a refusal may be for the length."""
 _FLUSH_S = 0.04
 # Of all turns of a process together: where many run, each tells more at a time, so that none waits for the disk.
 _MOST_DELTAS_A_SECOND = 200
@@ -109,6 +112,7 @@ class _Work:
         self.has_learned = False
         self._kept: list[Memory] = []
         self._fresh: list[Message] = []
+        self._dropped = 0
         self.usage = Usage()
 
     def answer(self) -> None:
@@ -118,10 +122,10 @@ class _Work:
         self._keep(asked, before)
         box = self._means.toolbox() if self._include_memory else None
         tools = box.offered(self._run.principal) if box is not None else ()
-        prompt = self._prompt(tools)
+        prompting = self._prompting(tools)
         run, kept = self._run, list(self._kept)
         indexing = self._means.runner.meanwhile(lambda: self._means.extraction.index_kept(run.principal, kept))
-        text, stop = self._converse(prompt, box, tools)
+        text, stop = self._converse(prompting, box, tools)
         at = self._run.clock.now()
         # Before it is told: whoever has it may send it as said before at once.
         answered = self._keep(Message("assistant", text))
@@ -181,13 +185,13 @@ class _Work:
 
     # Asking
 
-    def _prompt(self, tools: Sequence[LlmTool]) -> Prompt:
+    def _prompting(self, tools: Sequence[LlmTool]) -> Prompting:
+        """How what the model is shown is made: what was said, with the memory."""
         memory = ""
         window = self._window()
         said = [LlmMessage(one.role, one.content) for one in self._messages]
-        count = partial(self._means.calibration.tokens, self._llm.model_id, self._run.turn.session)
         prompting = partial(
-            prompt_for, said, tools=tools, window=window, count=count, is_stored=self._run.turn.has_session
+            prompt_for, said, tools=tools, window=window, count=self._count, is_stored=self._run.turn.has_session
         )
         if self._include_memory:
             # What the model is shown of the conversation need not be recalled from it.
@@ -200,23 +204,30 @@ class _Work:
             lines = [{"heading": one.heading, "ids": list(one.ids), "tokens": one.tokens} for one in found.lines]
             told = {"entries": composed.entries, "tokens": composed.tokens, "ids": list(composed.ids)}
             self._run.emit("memory.injected", {**told, "budget": found.budget, "lines": lines})
-        prompt = prompting(memory=memory)
-        if prompt.dropped:
-            told = {"dropped": prompt.dropped, "kept": len(said) - prompt.dropped, "tokens": prompt.tokens}
+        return partial(prompting, memory=memory)
+
+    def _shown(self, prompting: Prompting, exchange: Sequence[LlmMessage]) -> Prompt:
+        """What the model is shown after what it and its tools have said."""
+        window = self._window()
+        prompt = prompting(exchange=fitting_results(exchange, window=window, count=self._count))
+        if prompt.dropped > self._dropped:
+            self._dropped = prompt.dropped
+            told = {"dropped": prompt.dropped, "kept": len(self._messages) - prompt.dropped, "tokens": prompt.tokens}
             self._run.emit("context.compressed", {**told, "window": window})
         return prompt
 
-    def _converse(self, prompt: Prompt, box: Toolbox | None, tools: tuple[LlmTool, ...]) -> tuple[str, Stop]:
+    def _converse(self, prompting: Prompting, box: Toolbox | None, tools: tuple[LlmTool, ...]) -> tuple[str, Stop]:
         """The answer, and why the model stopped."""
-        messages = list(prompt.messages)
+        exchange: list[LlmMessage] = []
         answer = Telling(self._means.redaction)
         for round_ in range(MAX_ROUNDS + 1):
             may_call = round_ < MAX_ROUNDS
+            prompt = self._shown(prompting, exchange)
             request = LlmRequest(
-                tuple(messages), prompt.system, tools, max_tokens=self._answer_tokens(), may_call=may_call
+                prompt.messages, prompt.system, tools, max_tokens=self._answer_tokens(), may_call=may_call
             )
             started = time.monotonic()
-            said = self._ask(request, answer)
+            said = self._answered(request, answer, prompt.tokens)
             if may_call:
                 self._learn_count(request, said.usage)
             self._means.spending.add(self._run.principal.tenant, [said.usage])
@@ -227,11 +238,27 @@ class _Work:
                 raise LlmRefused
             if not said.tool_calls or box is None or not may_call:
                 break
-            messages.append(LlmMessage("assistant", said.text, said.tool_calls))
-            messages += [self._call(box, call) for call in said.tool_calls]
+            exchange.append(LlmMessage("assistant", said.text, said.tool_calls))
+            exchange += [self._call(box, call) for call in said.tool_calls]
         if not answer.answer.strip():
             raise LlmEmpty
         return answer.answer, said.stop
+
+    def _answered(self, request: LlmRequest, answer: Telling, tokens: int) -> LlmAnswer:
+        try:
+            return self._ask(request, answer)
+        except LlmError as error:
+            # Most of those who refuse do so for the length where it is near what they read.
+            if type(error) is not LlmError or tokens + request.max_tokens < _NEARLY * self._window():
+                raise
+            raise LlmError(
+                f"{error.message} It was sent some {tokens} tokens, and reads {self._window()} with its answer: send "
+                "less, or set MEMORIST_LLM_CONTEXT_TOKENS to what it reads."
+            ) from error
+
+    def _count(self, estimated: int) -> int:
+        """What the model will count where we estimate so much."""
+        return self._means.calibration.tokens(self._llm.model_id, self._run.turn.session, estimated)
 
     def _window(self) -> int:
         return self._means.limits.context_tokens or self._llm.context_tokens
@@ -308,7 +335,8 @@ class _Work:
         ids = [item["id"] for item in result.get("items", ())]
         key = self._keep_output(call, content, [*ids, result.get("id"), result.get("tool_output_key")])
         self._run.emit("tool.completed", {**told, "characters": len(content), "ids": ids, "tool_output_key": key})
-        return LlmMessage("tool", content[:_LONGEST_RESULT], tool_call_id=call.id)
+        shown = cut_result(content, window=self._window(), key=key)
+        return LlmMessage("tool", shown, tool_call_id=call.id)
 
     def _keep_output(self, call: ToolCall, content: str, named: Sequence[str | None]) -> str | None:
         """Store what a tool returned, word for word, and return its key; None where nothing of the turn is stored, or
