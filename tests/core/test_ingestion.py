@@ -1,6 +1,8 @@
 """What an agent saw: messages, tool outputs, documents and facts, stored verbatim and by whom they belong to."""
 
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -8,7 +10,7 @@ import pytest
 from memorist.core import Core
 from memorist.errors import Forbidden, InvalidField, InvalidId, NotFound
 from memorist.facts.service import FactScope
-from memorist.ingestion.service import Message, preview_of
+from memorist.ingestion.service import Message, StoredDocument, preview_of
 from memorist.memories.hashes import content_hash
 from memorist.memories.values import Kind, Trust
 from memorist.platform.values import Owner, Principal, Role
@@ -197,6 +199,48 @@ def test_document_uploaded_again_replaces_its_chunks_or_changes_nothing(core: Co
     events = core.memories.events(ada, before[0].id)
     assert [event.event_type for event in events] == ["created", "replaced"]
     assert checked(core.store, ada.tenant) == "ok"
+
+
+@pytest.mark.parametrize("document_id", [None, "rules"])
+def test_uploads_of_one_document_at_the_same_time_leave_one_of_them(
+    core: Core, ada: Principal, document_id: str | None
+) -> None:
+    at_once = threading.Barrier(4)
+
+    def upload(number: int) -> StoredDocument:
+        at_once.wait(10)
+        text = f"Version {number} allows {number}00 euros. " * 60
+        return core.ingestion.add_document(ada, title="Rules", content=text, document_id=document_id)
+
+    for is_first in (True, False):
+        with ThreadPoolExecutor(4) as threads:
+            stored = list(threads.map(upload, range(4)))
+        (left,) = core.ingestion.list_documents(ada).items
+        assert sum(one.was_new for one in stored) == is_first
+        assert {one.document.id for one in stored} == {left.id}
+        left = core.ingestion.get_document(ada, left.id)
+        chunks = core.memories.list(ada, kind=Kind.DOCUMENT_CHUNK, limit=100).items
+        assert len(chunks) == left.chunks > 1
+        assert all(left.holds(chunk) and chunk.content[:9] == left.content[:9] for chunk in chunks)
+
+
+def test_document_forgotten_while_it_is_replaced_leaves_no_chunk(core: Core, ada: Principal) -> None:
+    core.ingestion.add_document(ada, title="Diary", content="Today it rained.", document_id="diary")
+    at_once = threading.Barrier(2)
+
+    def replace_it() -> None:
+        at_once.wait(10)
+        core.ingestion.add_document(ada, title="Diary", content="Now the sun shines.", document_id="diary")
+
+    def forget_it() -> None:
+        at_once.wait(10)
+        core.ingestion.forget_document(ada, "diary")
+
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(lambda work: work(), [replace_it, forget_it]))
+    left = core.ingestion.list_documents(ada).items
+    chunks = core.memories.list(ada, kind=Kind.DOCUMENT_CHUNK).items
+    assert len(chunks) == sum(document.chunks for document in left)
 
 
 def test_forgotten_document_is_gone_with_its_chunks(core: Core, ada: Principal, bob: Principal) -> None:

@@ -40,6 +40,12 @@ class DocumentWrites(DocumentReads, Protocol):
         """A document that nobody else changes until this transaction ends."""
         ...
 
+    def hold(self, owner: Owner, *, document_id: str = "", title: str = "") -> None:
+        """Wait for whoever else holds this id or this title of an owner, and hold it until this transaction ends:
+        also where there is no such document yet. Who needs both holds the title first.
+        """
+        ...
+
     def put(self, document: Document) -> None:
         """Write a document, over the one of its id and owner."""
         ...

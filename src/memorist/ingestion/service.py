@@ -252,7 +252,7 @@ class Ingestion:
         findings: Sequence[SecretFinding],
         tx: Writer,
     ) -> tuple[StoredDocument, list[Memory]]:
-        before = tx.documents.find_titled(owner, title) if document_id is None else tx.documents.get(owner, document_id)
+        before = _held_document(tx, owner, document_id, title)
         now = self._clock.now()
         document = Document(
             id=before.id if before else document_id or new_id("doc"),
@@ -307,6 +307,9 @@ class Ingestion:
         def work(tx: Writer) -> Document:
             document = _find_document(principal, document_id, tx)
             access.require_document_writable(principal, document.owner)
+            # Who replaces it meanwhile has other chunks, which would stay.
+            tx.documents.hold(document.owner, document_id=document.id)
+            document = tx.documents.get(document.owner, document.id) or _find_document(principal, document_id, tx)
             self._memories.rows.retire(tx, principal, tx.documents.chunks_of(document), "deleted")
             tx.documents.erase(document)
             return document
@@ -409,6 +412,22 @@ def _chunk_draft(document: Document, one: Chunk) -> Draft:
         retention=Retention.POLICY,
         owner=document.owner,
     )
+
+
+def _held_document(tx: Writer, owner: Owner, document_id: str | None, title: str) -> Document | None:
+    """The document that an upload replaces. Nobody else replaces it, or stores the first of its name, until this
+    transaction ends: whose chunks nobody saw would stay beside the new ones.
+    """
+    if document_id is not None:
+        tx.documents.hold(owner, document_id=document_id)
+        return tx.documents.get(owner, document_id)
+    tx.documents.hold(owner, title=title)
+    while (found := tx.documents.find_titled(owner, title)) is not None:
+        tx.documents.hold(owner, document_id=found.id)
+        held = tx.documents.get(owner, found.id)
+        if held is not None and held.title == title:  # Otherwise somebody who named its id was faster.
+            return held
+    return None
 
 
 def _find_document(principal: Principal, document_id: str, tx: Reader) -> Document:

@@ -1,5 +1,8 @@
 """Documents and whole tool outputs as rows."""
 
+import json
+from hashlib import blake2b
+
 from memorist.ingestion.values import Document, DocumentPosition
 from memorist.memories.values import Memory
 from memorist.platform.values import Owner, OwnerFilter
@@ -68,6 +71,11 @@ class DocumentStatements(TenantStatements):
     def lock(self, owner: Owner, document_id: str) -> Document | None:
         rows = self._rows("lock_document", **owner_parameters(owner), id=document_id)
         return document_from_row(rows[0]) if rows else None
+
+    def hold(self, owner: Owner, *, document_id: str = "", title: str = "") -> None:
+        name = json.dumps([self._tenant, owner.user, owner.agent, document_id, title])
+        key = int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big", signed=True)
+        self._rows("hold_document_name", key=key)
 
     def put(self, document: Document) -> None:
         self._run("put_document", **document_to_parameters(document))

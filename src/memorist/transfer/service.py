@@ -328,6 +328,7 @@ class Transfer:
         Chunks that the import brought stay as the export has them: an older one may have been restored. Of those that
         were erased here and did not come, the text does not come either, and without any chunk no document does.
         """
+        tx.documents.hold(document.owner, document_id=document.id)
         here = tx.documents.get(document.owner, document.id)
         if here is not None:
             chunks = tx.documents.chunks_of(document)

@@ -1,5 +1,7 @@
 """What every store must do for documents and tool outputs."""
 
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -7,7 +9,7 @@ from typing import Any
 from memorist.ingestion.values import Document, DocumentPosition
 from memorist.memories.values import Kind, Memory, Status
 from memorist.platform.values import Owner, OwnerFilter
-from memorist.ports import Store
+from memorist.ports import Store, Writer
 from memorist.testing.clocks import START
 from memorist.testing.conformance.fixtures import StoreFixtures
 from memorist.testing.conformance.helpers import EVERYBODY, documents_of, index_rows, insert, put_document
@@ -30,6 +32,25 @@ class DocumentConformance(StoreFixtures):
             assert store.read(tenant, lambda tx: tx.documents.find_titled(Owner("eve"), document.title)) is None
             assert store.read(tenant, lambda tx: tx.documents.get(Owner("eve"), document.id)) is None
             assert store.write(tenant, lambda tx: tx.documents.lock(Owner("eve"), document.id)) is None
+
+    def test_name_of_a_document_is_held_by_one_at_a_time_whether_there_is_one_or_not(
+        self, store: Store, tenant: str
+    ) -> None:
+        has_it = threading.Event()
+
+        def second(tx: Writer) -> None:
+            tx.documents.hold(Owner("ada"), title="Diary")
+            has_it.set()
+
+        def first(tx: Writer) -> Future[None]:
+            tx.documents.hold(Owner("ada"), title="Diary")
+            other = threads.submit(store.write, tenant, second)
+            assert not has_it.wait(0.1)
+            return other
+
+        with ThreadPoolExecutor(1) as threads:
+            store.write(tenant, first).result(20)
+        assert has_it.is_set()
 
     def test_documents_of_a_slice_are_listed_in_pieces(self, store: Store, tenant: str) -> None:
         owners = (Owner("ada"), Owner("ada", "coder"), Owner("bob"), Owner())

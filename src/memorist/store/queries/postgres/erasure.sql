@@ -22,6 +22,12 @@ SELECT {document_columns} FROM documents
 WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id AND id = :id
 FOR UPDATE
 
+-- name: hold_document_name
+-- Nobody else has this number until this transaction ends. It is kept where the tenant's documents are, so that it is the same
+-- one through every node of a cluster; counting nothing gives the one row for which it is taken.
+SELECT pg_advisory_xact_lock(CAST(:key AS bigint))
+FROM (SELECT count(*) FROM documents WHERE tenant_id = :tenant AND id = '') AS here
+
 -- name: hold_memories
 -- Those of some memories that exist; nobody erases them before this transaction ends.
 SELECT id FROM memories WHERE tenant_id = :tenant AND id = ANY (CAST(:ids AS text[])) ORDER BY id FOR KEY SHARE

@@ -21,6 +21,10 @@ SELECT {receipt_columns} FROM receipts WHERE tenant_id = :tenant AND id = :id
 SELECT {document_columns} FROM documents
 WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id AND id = :id
 
+-- name: hold_document_name
+-- Nothing: only one transaction at a time writes.
+SELECT 1 FROM documents WHERE tenant_id = :tenant AND :key IS NULL
+
 -- name: hold_memories
 -- Those of some memories that exist; nobody erases them before this transaction ends.
 SELECT id FROM memories WHERE tenant_id = :tenant AND id IN (SELECT value FROM json_each(:ids))
