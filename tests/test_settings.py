@@ -292,10 +292,34 @@ def test_what_surrounds_a_secret_is_no_part_of_it(load, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["embedder_url", "reranker_url"])
-@pytest.mark.parametrize("bad", ["127.0.0.1:8080", "ftp://host", "file:///etc/passwd"])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "127.0.0.1:8080",
+        "ftp://host",
+        "file:///etc/passwd",
+        "http://",
+        "http://[::1/v1",
+        "http://h:x/v1",
+        "http://a b/v1",
+    ],
+)
 def test_model_address_that_is_none_is_refused(load, name: str, bad: str) -> None:
     with pytest.raises(InvalidSetting, match=f"{name} .from flag. must be an http:// or https:// address"):
         load("", {name: bad})
+
+
+@pytest.mark.parametrize("good", ["http://[::1]:8080/v1", "https://user:word@host.example/v1", "http://localhost"])
+def test_model_address_may_be_any_that_can_be_asked(load, good: str) -> None:
+    assert load("", {"embedder_url": good}).settings.embedder_url == good
+
+
+@pytest.mark.parametrize("name", ["api_key", "embedder_api_key", "reranker_api_key", "llm_api_key"])
+@pytest.mark.parametrize("bad", ["sk-“hunter2”", "hunter2\nhunter2", "hunter2\u2011"])
+def test_key_that_cannot_be_sent_is_refused_and_not_shown(load, name: str, bad: str) -> None:
+    with pytest.raises(InvalidSetting, match=f"{name} .from flag. must be plain ASCII") as caught:
+        load("", {name: bad})
+    assert "hunter2" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["embedder", "reranker"])

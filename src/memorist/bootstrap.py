@@ -22,7 +22,7 @@ from memorist.platform.backups import BackupPlan
 from memorist.platform.values import Principal, Role
 from memorist.recall.index.snapshot_folder import SnapshotFolder
 from memorist.recall.values import Weights
-from memorist.settings import Settings
+from memorist.settings import Settings, key_complaint
 from memorist.store.drivers import Driver
 from memorist.store.sql_store import SqlStore
 from memorist.times import Clock, SystemClock
@@ -145,11 +145,15 @@ def open_llm(settings: Settings) -> Llm | None:
     from memorist.models.prices import Price
 
     provider, _, model = settings.llm.partition(":")
+    variable = f"{provider.upper()}_API_KEY"
+    key = settings.llm_api_key or os.environ.get(variable, "").strip()
+    if complaint := key_complaint(key):
+        raise InvalidSetting(f"{variable} {complaint}.", field="llm_api_key")
     return HttpLlm(
         provider,
         model,
         address=settings.llm_url,
-        api_key=settings.llm_api_key or os.environ.get(f"{provider.upper()}_API_KEY", ""),
+        api_key=key,
         timeout_s=settings.llm_timeout_s,
         price=Price(*map(float, settings.llm_prices.split("/"))) if settings.llm_prices else None,
     )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 ENVIRONMENT_PREFIX = "MEMORIST_"
 
@@ -25,7 +26,26 @@ def _between(low: float, high: float) -> Callable[[float], str | None]:
 
 
 def _address(value: str) -> str | None:
-    return None if not value or value.startswith(("http://", "https://")) else "must be an http:// or https:// address"
+    return None if not value or _is_address(value) else "must be an http:// or https:// address"
+
+
+def _is_address(value: str) -> bool:
+    try:
+        parts = urlsplit(value)
+        is_named = bool(parts.hostname) and parts.port != 0
+    except ValueError:  # Brackets without their other half, or a port that is none.
+        return False
+    return is_named and value.startswith(("http://", "https://")) and re.search(r"[\s\x00-\x1f\x7f]", value) is None
+
+
+def key_complaint(value: str) -> str | None:
+    """What is wrong with a key; None where it can be sent."""
+    is_sendable = value.isascii() and value.isprintable()
+    return (
+        None
+        if is_sendable
+        else "must be plain ASCII on one line: a word processor may have changed its quotes or dashes"
+    )
 
 
 def _origins(value: str) -> str | None:
@@ -116,7 +136,7 @@ class Settings:
     user: str = _setting("local", "User that the command line acts as.")
     agent: str = _setting("", "Agent (profile) that the command line acts as. Empty: none.")
     api_key: str = _setting(
-        "", "API key that the command line acts with, instead of tenant, user and agent.", secret=True
+        "", "API key that the command line acts with, instead of tenant, user and agent.", key_complaint, secret=True
     )
     url: str = _setting(
         "",
@@ -213,13 +233,13 @@ class Settings:
         "", "OpenAI-compatible address of a remote embedder, such as http://127.0.0.1:8080/v1. Empty: none.", _address
     )
     embedder_model: str = _setting("", "Model that the remote embedder is asked for.")
-    embedder_api_key: str = _setting("", "Key of the remote embedder.", secret=True)
+    embedder_api_key: str = _setting("", "Key of the remote embedder.", key_complaint, secret=True)
     reranker: str = _setting(
         "local", "Reranking: local or off. MEMORIST_RERANKER_URL goes first.", _one_of("local", "off")
     )
     reranker_url: str = _setting("", "Address of a remote reranker's /rerank. Empty: none.", _address)
     reranker_model: str = _setting("", "Model that the remote reranker is asked for.")
-    reranker_api_key: str = _setting("", "Key of the remote reranker.", secret=True)
+    reranker_api_key: str = _setting("", "Key of the remote reranker.", key_complaint, secret=True)
     reranker_timeout_s: float = _setting(
         2.0, "How long a remote reranker may take; recall then answers without it.", _between(0.05, 600)
     )
@@ -231,7 +251,10 @@ class Settings:
         "", "Address of the language model, such as http://127.0.0.1:11434/v1. Empty: the provider's own.", _address
     )
     llm_api_key: str = _setting(
-        "", "Key of the language model. Empty: ANTHROPIC_API_KEY or OPENAI_API_KEY of the environment.", secret=True
+        "",
+        "Key of the language model. Empty: ANTHROPIC_API_KEY or OPENAI_API_KEY of the environment.",
+        key_complaint,
+        secret=True,
     )
     llm_timeout_s: int = _setting(60, "How long the language model may be silent.", _between(1, 3600))
     llm_prices: str = _setting(
@@ -245,7 +268,7 @@ class Settings:
     )
     extraction_llm_url: str = _setting("", "Its address. Empty: `llm_url`, where the provider is the same.", _address)
     extraction_llm_api_key: str = _setting(
-        "", "Its key. Empty: `llm_api_key`, where the provider is the same.", secret=True
+        "", "Its key. Empty: `llm_api_key`, where the provider is the same.", key_complaint, secret=True
     )
     extraction_answer_tokens: int = _setting(
         4096,
