@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import tracemalloc
 import zipfile
 from collections import Counter
@@ -269,6 +270,16 @@ def test_claude_files_of_any_name(tmp_path: Path, shape: str) -> None:
     assert list(plain.values()) == ["one", "apfel", "opfel", "strasse"]
     assert sorted(name.rpartition("_")[0] for name in found.values()) == ["memory", "memory", "notes"]
     assert len(set(found.values())) == 3
+
+
+def test_claude_file_whose_name_is_no_text(tmp_path: Path) -> None:
+    for name in (b"\xe6\x97\xa5caf\xe9.md", b"plain.md"):
+        (tmp_path / os.fsdecode(name)).write_text("---\ntype: user\n---\nIt rains.\n", "utf-8")
+    (tmp_path / os.fsdecode(b"link\xff.md")).symlink_to(tmp_path / "nowhere.md")
+    odd, plain = sorted(drafts(claude.parse, tmp_path), key=lambda draft: draft.name == "plain")
+    assert odd.source_ref == "claude:日caf\N{REPLACEMENT CHARACTER}.md"
+    assert [check_draft(one)["content"] for one in (odd, plain)] == ["It rains.", "It rains."]
+    assert list(skipped(claude.parse, tmp_path)) == ["link\N{REPLACEMENT CHARACTER}.md"]
 
 
 def test_claude_index_with_words_of_its_own_and_a_single_file(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import json
 import os
 import time
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +124,47 @@ def test_damaged_and_swollen_archives_are_refused(
     monkeypatch.setattr(uploads, "_MOST_UNPACKED", 1000)
     with pytest.raises(PayloadTooLarge):
         imports.take(ada, "chats.zip", io.BytesIO(exports.chatgpt(tmp_path / "more.zip", "zip").read_bytes()))
+    assert kept(tmp_path) == []
+
+
+def lzma_archive(content: bytes) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("conversations.json", content)
+    made = bytearray(target.getvalue())
+    made[70] ^= 0xFF
+    return bytes(made)
+
+
+def archive_with_a_name_that_is_no_text(content: bytes) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as archive:
+        archive.writestr("conversations.json", content)
+        archive.writestr("Ünï.md", "text")
+    return target.getvalue().replace("Ü".encode(), b"\xff\xfe")
+
+
+@pytest.mark.parametrize("source", [None, "chatgpt"])
+@pytest.mark.parametrize("damaged", [lzma_archive, archive_with_a_name_that_is_no_text])
+def test_archive_that_cannot_be_unpacked_is_refused(
+    imports: Imports, ada: Principal, tmp_path: Path, damaged: Callable[[bytes], bytes], source: str | None
+) -> None:
+    content = exports.chatgpt(tmp_path / "conversations.json", "file").read_bytes()
+    with pytest.raises(Invalid, match="cannot be read"):
+        imports.take(ada, "chats.zip", io.BytesIO(damaged(content)), source)
+    assert kept(tmp_path) == []
+
+
+def test_file_is_not_kept_whatever_goes_wrong(
+    imports: Imports, ada: Principal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(imports, "_looked_through", fail)
+    content = exports.chatgpt(tmp_path / "chats.zip", "zip").read_bytes()
+    with pytest.raises(RuntimeError):
+        imports.take(ada, "chats.zip", io.BytesIO(content))
     assert kept(tmp_path) == []
 
 

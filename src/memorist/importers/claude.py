@@ -3,6 +3,7 @@ conversations with it. Either may be a ZIP archive.
 """
 
 import hashlib
+import os
 import re
 import unicodedata
 import zipfile
@@ -64,7 +65,7 @@ def parse(path: Path) -> Iterator[Found]:
                 continue
         yield _found(where, text)
     for link in _files(path, links=True):
-        yield SkippedItem(link.relative_to(path).as_posix(), "It is a link, and those are not followed.")
+        yield SkippedItem(_place(link, path), "It is a link, and those are not followed.")
     if not found:
         raise Invalid(f"There is no Markdown file and no conversations.json in {path}.", field="path")
 
@@ -84,8 +85,13 @@ def _texts(path: Path) -> Iterator[tuple[str, str]]:
                     yield where, text_of(source, name).replace("\r\n", "\n")
         return
     for file in _files(path):
-        where = file.name if file == path else file.relative_to(path).as_posix()
-        yield where, read_text(file).replace("\r\n", "\n")
+        yield _place(file, path), read_text(file).replace("\r\n", "\n")
+
+
+def _place(file: Path, folder: Path) -> str:
+    """Where a file stands, as a text: a name need be none."""
+    place = file.name if file == folder else file.relative_to(folder).as_posix()
+    return os.fsencode(place).decode(errors="replace")
 
 
 def _is_markdown(name: str) -> bool:

@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatch
@@ -9,6 +10,14 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from memorist.errors import Invalid, InvalidField
+
+try:
+    from lzma import LZMAError
+except ImportError:  # A Python that was built without it cannot open such an archive either.
+    LZMAError = zipfile.BadZipFile  # type: ignore[misc,assignment]
+
+UNREADABLE = (UnicodeDecodeError, zipfile.BadZipFile, zlib.error, LZMAError, EOFError, OSError)
+"""What a damaged archive, or a file of one, raises while it is read."""
 
 # One memory with a long history. A file without line breaks must not fill the memory before it is refused.
 _LONGEST_LINE = 256 * 1024 * 1024
@@ -48,7 +57,7 @@ def unpacking(path: Path) -> Iterator[zipfile.ZipFile]:
     """A ZIP archive. Raises Invalid where it is damaged."""
     try:
         archive = zipfile.ZipFile(path)
-    except (zipfile.BadZipFile, NotImplementedError) as error:
+    except (*UNREADABLE, NotImplementedError) as error:
         raise Invalid(f"{path} is an archive that cannot be read: {error}.", field="path") from error
     with archive:
         yield archive
@@ -82,5 +91,5 @@ def _each_member(archive: zipfile.ZipFile, names: list[str]) -> Iterator[tuple[s
         try:
             with archive.open(name) as member, io.TextIOWrapper(member, encoding="utf-8-sig") as source:
                 yield name, source
-        except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
+        except (*UNREADABLE, RuntimeError) as error:
             raise Invalid(f"{name} in the archive cannot be read: {error}.", field="path") from error

@@ -3,8 +3,6 @@
 import json
 import re
 import unicodedata
-import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,6 +10,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from memorist.errors import Invalid, InvalidJson
+from memorist.importers.files import UNREADABLE
 from memorist.memories.values import Draft
 from memorist.times import from_iso_with_offset
 
@@ -37,8 +36,6 @@ CATEGORIES = {
 _MILLISECONDS = 100_000_000_000
 _READ_AT_ONCE = 1 << 20
 _LARGEST_VALUE = 256 << 20
-# What a file of an archive that is damaged raises while it is read.
-_UNREADABLE = (UnicodeDecodeError, zipfile.BadZipFile, zlib.error, EOFError, OSError)
 _WHITE_SPACE = re.compile(r"[ \t\r\n]*")
 
 
@@ -231,14 +228,14 @@ class _JsonReader:
 def _lines(source: TextIO, name: str) -> Iterator[str]:
     try:
         yield from source
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise _unreadable(name, error) from error
 
 
 def _read(source: TextIO, name: str, count: int) -> str:
     try:
         return source.read(count)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise _unreadable(name, error) from error
 
 
@@ -246,7 +243,7 @@ def _read_line(source: TextIO, name: str) -> str:
     """A line, or as much of it as one value may have."""
     try:
         return source.readline(_LARGEST_VALUE)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise _unreadable(name, error) from error
 
 

@@ -105,10 +105,11 @@ class Imports:
             told = self._looked_through(principal, upload)
             upload = replace(upload, total=told.outcome.total)
             self._uploads.note(upload)
-        except MemoristError as error:
+        except BaseException as error:
             self._uploads.remove(upload.id)
-            # Where the file is kept is of no use to who sent it.
-            error.message = error.message.replace(f"{path.parent}/", "")
+            if isinstance(error, MemoristError):
+                # Where the file is kept is of no use to who sent it.
+                error.message = error.message.replace(f"{path.parent}/", "")
             raise
         return replace(told, upload=upload)
 
