@@ -1,7 +1,6 @@
 """Importing a file that was sent: looked through first, then stored by a job that says how far it is."""
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -219,7 +218,7 @@ def outcome_of(upload: Upload, report: Report | ImportReport) -> ImportOutcome:
         reasons = {reason: count for name, reason in _LEFT_OUT.items() if (count := getattr(report, name))}
         skipped: list[SkippedItem] = []
     else:
-        reasons = dict(Counter(one.reason for one in report.skipped).most_common())
+        reasons = dict(report.reasons.most_common())
         skipped = report.skipped
     told = tuple((one.where, one.reason) for one in islice(skipped, _TOLD))
     return ImportOutcome(upload.source, upload.total, report.imported, report.already_there, reasons, told)

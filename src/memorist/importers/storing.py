@@ -29,6 +29,12 @@ class Report:
     names_taken: int = 0
     categories: Counter[str] = field(default_factory=Counter)
     skipped: list[SkippedItem] = field(default_factory=list)
+    reasons: Counter[str] = field(default_factory=Counter)
+    """How many were left out for each."""
+
+    def skip(self, item: SkippedItem) -> None:
+        self.skipped.append(item)
+        self.reasons[item.reason] += 1
 
     @property
     def seen(self) -> int:
@@ -41,7 +47,7 @@ def check(found: Iterable[Found]) -> Iterator[Report]:
     for one in found:
         checked = _checked(one)
         if isinstance(checked, SkippedItem):
-            report.skipped.append(checked)
+            report.skip(checked)
         else:
             report.imported += 1
             report.categories[_label(checked.draft)] += 1
@@ -81,9 +87,9 @@ def _import(memories: Memories, principal: Principal, found: Iterable[Found], wr
         checked = _checked(one)
         standing = checked if isinstance(checked, SkippedItem) else known.standing(checked)
         if isinstance(checked, SkippedItem):
-            report.skipped.append(checked)
+            report.skip(checked)
         elif isinstance(standing, SkippedItem):
-            report.skipped.append(standing)
+            report.skip(standing)
             report.names_taken += not isinstance(standing, _Deleted)
         elif standing:
             report.already_there += 1
