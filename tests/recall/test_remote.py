@@ -265,12 +265,45 @@ def test_refusal_does_not_keep_others_from_asking(embeddings: ScriptedServer) ->
     assert len(model.embed(["tea"])) == 1
 
 
+# Answers without an end
+
+
+def dripping(server: ScriptedServer) -> Script:
+    def answer(reply: Reply, _: Body) -> None:
+        reply.raw(b"{", length=10_000)
+        while not server.released.wait(0.02):
+            reply.handler.wfile.write(b" ")
+            reply.handler.wfile.flush()
+
+    return answer
+
+
+def test_answer_that_drips_costs_one_timeout(embeddings: ScriptedServer, rerank: ScriptedServer) -> None:
+    embeddings.always, rerank.always = dripping(embeddings), dripping(rerank)
+    before = time.monotonic()
+    with pytest.raises(ModelUnavailable, match=r"did not end its answer within 0\.3 s"):
+        embedder_at(embeddings, timeout_s=0.3).embed(["tea"])
+    with pytest.raises(ModelUnavailable, match=r"did not end its answer within 0\.3 s"):
+        reranker_at(rerank, timeout_s=0.3).score("tea", ["a"])
+    assert (len(embeddings.requests), len(rerank.requests)) == (1, 1)
+    assert time.monotonic() - before < 3
+
+
+def test_answer_of_any_size_is_not_read(embeddings: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "_LARGEST_ANSWER", 10_000)
+    embeddings.always = says(b" " * 20_000)
+    with pytest.raises(ModelUnavailable, match="not what was asked for"):
+        embedder_at(embeddings).embed(["tea"])
+    assert len(embeddings.requests) == 1
+
+
 def test_address_where_nobody_listens_is_told() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     for model in (
         RemoteEmbedder(f"http://127.0.0.1:{port}/v1", "", "hunter2", 1),
         RemoteEmbedder("http://nowhere.invalid/v1", "", "hunter2", 1),
+        RemoteEmbedder("http://[::1/v1", "", "hunter2", 1),
     ):
         with pytest.raises(ModelUnavailable) as caught:
             model.embed(["tea"])

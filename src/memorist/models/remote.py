@@ -1,5 +1,6 @@
 """Models behind an address: an OpenAI-compatible embedder, and a reranker with the common `/rerank`."""
 
+import json
 import random
 import time
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,7 @@ from memorist.watching import trace_headers
 _ATTEMPTS = 3
 _BATCH = 64
 _LONGEST_WAIT_S = 5.0
+_LARGEST_ANSWER = 64 * 1024**2
 _RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 
 
@@ -111,12 +113,11 @@ class _Service:
         deadline = time.monotonic() + self._timeout_s
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                left_s = max(deadline - time.monotonic(), 0.001)
-                response = self._client.post(self._url, json=body, headers=trace_headers(), timeout=left_s)
-                answer, fault = self._read(response)
+                response, content = self._post(body, deadline)
+                answer, fault = self._read(response, content)
             except httpx2.TimeoutException as error:
                 raise self._gone(f"cannot be asked: it was silent for {self._timeout_s:g} s") from error
-            except httpx2.HTTPError as error:
+            except (httpx2.HTTPError, httpx2.InvalidURL) as error:
                 response, answer, fault = None, None, f"cannot be asked: {error or type(error).__name__}"
             if not fault:
                 return answer
@@ -126,7 +127,24 @@ class _Service:
             time.sleep(wait_s)  # noqa: TID251
         raise self._gone(fault)
 
-    def _read(self, response: httpx2.Response) -> tuple[Any, str]:
+    def _post(self, body: Mapping[str, Any], deadline: float) -> tuple[httpx2.Response, bytes]:
+        """The response and what it says. Raises ModelUnavailable where it comes too slowly, or is too much."""
+        left_s = max(deadline - time.monotonic(), 0.001)
+        asked = self._client.stream("POST", self._url, json=body, headers=trace_headers(), timeout=left_s)
+        pieces: list[bytes] = []
+        size = 0
+        with asked as response:
+            for piece in response.iter_bytes():
+                # The client waits as long as that for each piece anew.
+                if time.monotonic() > deadline:
+                    raise self._gone(f"did not end its answer within {self._timeout_s:g} s")
+                size += len(piece)
+                if size > _LARGEST_ANSWER:
+                    raise self.strange_answer()
+                pieces.append(piece)
+        return response, b"".join(pieces)
+
+    def _read(self, response: httpx2.Response, content: bytes) -> tuple[Any, str]:
         """What was answered, or the fault that may pass. Raises ModelUnavailable for a refusal, which does not."""
         if response.status_code in _RETRIED:
             return None, f"answered {response.status_code}"
@@ -134,8 +152,8 @@ class _Service:
         if response.status_code != 200:
             raise ModelUnavailable(f"{self._url} answered {response.status_code}. Check its key, model and log.")
         try:
-            return response.json(), ""
-        except ValueError:
+            return json.loads(content), ""
+        except (ValueError, RecursionError):
             return None, "answered something that is not JSON"
 
     def strange_answer(self) -> ModelUnavailable:
