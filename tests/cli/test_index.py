@@ -22,7 +22,8 @@ def filled(data: Path) -> None:
 @pytest.mark.usefixtures("filled")
 def test_status_without_an_embedder(cli: Cli) -> None:
     assert cli.json("index", "status") == {
-        "tenant": "local", "model": None, "total": 40, "waiting": 0, "lacking_tokens": 0, "percent": 100.0,
+        "tenant": "local", "model": None, "total": 40, "waiting": 0, "refused": 0, "lacking_tokens": 0,
+        "percent": 100.0,
     }  # fmt: skip
     assert "Meaning search is off" in cli.ok("index", "status").err
     assert cli("index", "rebuild").code == 2

@@ -15,6 +15,7 @@ from memorist.models import breaker, remote
 from memorist.models.remote import RemoteEmbedder, RemoteReranker
 from memorist.platform.values import Principal, Role
 from memorist.recall.index import indexer
+from memorist.recall.values import Shortfall
 from tests.recall.conftest import OpenCore, ask, make_tenant, remember
 from tests.support.models import word_vector
 from tests.support.scripted_http import Body, Reply, Script, ScriptedServer, scripted_server
@@ -265,6 +266,76 @@ def test_refusal_does_not_keep_others_from_asking(embeddings: ScriptedServer) ->
     assert len(model.embed(["tea"])) == 1
 
 
+# What is refused of what is stored
+
+
+def refusing(code: int, word: str = "blob") -> Script:
+    """A server that cannot take one word, and says so of everything that is sent with it."""
+
+    def answer(reply: Reply, body: Body) -> None:
+        (status(code) if any(word in text for text in body["input"]) else embed_all)(reply, body)
+
+    return answer
+
+
+@pytest.mark.parametrize("code", [400, 413, 422, 500])
+def test_text_that_is_refused_keeps_no_other_from_its_vector(embeddings: ScriptedServer, code: int) -> None:
+    embeddings.always = refusing(code)
+    texts = [f"text {number}" for number in range(70)]
+    texts[33] = texts[69] = "a blob"
+    made = embedder_at(embeddings).embed_tokens(texts).vectors
+    assert [number for number, row in enumerate(made) if not row.any()] == [33, 69]
+    expected = [word_vector(text) for text in texts]
+    expected[33] = expected[69] = np.zeros_like(expected[0])
+    assert np.allclose(made, expected, atol=1e-5)
+
+
+def test_batch_of_more_texts_than_are_taken_is_halved_and_the_next_is_not(embeddings: ScriptedServer) -> None:
+    def at_most_20(reply: Reply, body: Body) -> None:
+        (embed_all if len(body["input"]) <= 20 else status(413))(reply, body)
+
+    embeddings.always = at_most_20
+    model = embedder_at(embeddings)
+    texts = [f"text {number}" for number in range(150)]
+    for _ in range(2):
+        assert np.allclose(model.embed_tokens(texts).vectors, [word_vector(text) for text in texts], atol=1e-5)
+    sizes = [len(request.body["input"]) for request in embeddings.requests]
+    assert [size for size in sizes if size > 20] == [64, 32, 32]
+
+
+@pytest.mark.parametrize("code", [400, 401, 422, 500, 503])
+def test_no_text_is_to_blame_where_nothing_is_taken(embeddings: ScriptedServer, code: int) -> None:
+    embeddings.always = status(code)
+    with pytest.raises(ModelUnavailable, match=f"answered {code}"):
+        embedder_at(embeddings).embed_tokens([f"text {number}" for number in range(64)])
+    assert len(embeddings.requests) <= 6
+
+
+@pytest.mark.parametrize("code", [400, 500])
+def test_text_that_is_taken_after_all_is_not_set_aside(embeddings: ScriptedServer, code: int) -> None:
+    embeddings.scripts = [status(code)] * (3 if code == 500 else 1)
+    assert np.allclose(embedder_at(embeddings).embed_tokens(["tea"]).vectors, [word_vector("tea")], atol=1e-5)
+
+
+@pytest.mark.parametrize("code", [400, 500])
+def test_question_that_is_refused_keeps_no_other_from_its_meaning(embeddings: ScriptedServer, code: int) -> None:
+    embeddings.always = refusing(code)
+    model = embedder_at(embeddings)
+    with pytest.raises(ModelUnavailable, match=f"answered {code}"):
+        model.embed_question("a blob")
+    assert np.allclose(model.embed_question("tea").vectors, [word_vector("tea")], atol=1e-5)
+
+
+def test_what_is_stored_in_vain_keeps_no_question_from_its_meaning(embeddings: ScriptedServer) -> None:
+    embeddings.always = refusing(503)
+    model = embedder_at(embeddings)
+    with pytest.raises(ModelUnavailable, match="answered 503"):
+        model.embed_tokens(["a blob"])
+    with pytest.raises(ModelUnavailable, match="not asked again yet"):
+        model.embed_tokens(["tea"])
+    assert len(model.embed_question("tea").vectors) == 1
+
+
 # Answers without an end
 
 
@@ -282,7 +353,7 @@ def test_answer_that_drips_costs_one_timeout(embeddings: ScriptedServer, rerank:
     embeddings.always, rerank.always = dripping(embeddings), dripping(rerank)
     before = time.monotonic()
     with pytest.raises(ModelUnavailable, match=r"did not end its answer within 0\.3 s"):
-        embedder_at(embeddings, timeout_s=0.3).embed(["tea"])
+        embedder_at(embeddings, timeout_s=0.3).embed_question("tea")
     with pytest.raises(ModelUnavailable, match=r"did not end its answer within 0\.3 s"):
         reranker_at(rerank, timeout_s=0.3).score("tea", ["a"])
     assert (len(embeddings.requests), len(rerank.requests)) == (1, 1)
@@ -424,3 +495,38 @@ def test_vectors_of_another_size_do_not_end_recall(both: Core, embeddings: Scrip
     until_indexed(both, ada.tenant)
     assert other.id in [hit.memory.id for hit in ask(both, ada, "kettle").hits]
     assert memory.id in [hit.memory.id for hit in ask(both, ada, "teapot").hits]
+
+
+@pytest.mark.parametrize("code", [400, 500])
+def test_memory_that_is_refused_is_found_by_keyword_and_keeps_nobody_waiting(
+    both: Core, embeddings: ScriptedServer, code: int
+) -> None:
+    embeddings.always = refusing(code)
+    ada, bob = (Principal(make_tenant(both), Role.USER, name) for name in ("ada", "bob"))
+    refused = remember(both, ada, "a blob of letters")
+    others = [remember(both, who, "a brass teapot") for who in (ada, bob)]
+    for who in (ada, bob):
+        until_indexed(both, who.tenant)
+    assert [both.indexer.progress(who.tenant).refused for who in (ada, bob)] == [1, 0]
+    assert both.indexer.failure is None
+    assert refused.id in [hit.memory.id for hit in ask(both, ada, "letters").hits]
+    for who, memory in zip((ada, bob), others, strict=True):
+        found = ask(both, who, "teapot")
+        assert memory.id in [hit.memory.id for hit in found.hits]
+        assert Shortfall.MEANING not in found.degraded_by
+    assert not ask(both, bob, "teapot").degraded
+    embeddings.always = embed_all
+    list(both.indexer.rebuild(ada.tenant))
+    assert both.indexer.progress(ada.tenant).refused == 0
+    assert not ask(both, ada, "letters").degraded
+
+
+def test_long_text_of_which_a_part_is_refused_is_found_by_the_rest(both: Core, embeddings: ScriptedServer) -> None:
+    embeddings.always = refusing(500)
+    ada = Principal(make_tenant(both), Role.USER, "ada")
+    remember(both, ada, " ".join(["blob"] * 120 + ["teapot"] * 120))
+    until_indexed(both, ada.tenant)
+    assert both.indexer.progress(ada.tenant).refused == 0
+    found = ask(both, ada, "teapot", explain=True)
+    assert not found.degraded
+    assert len(found.hits) == 1

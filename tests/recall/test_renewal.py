@@ -65,6 +65,9 @@ class EmbedderOfBefore:
     def embed_tokens(self, texts: Sequence[str]) -> Embeddings:
         return Embeddings(self.embed(texts), self.tokens(texts))
 
+    def embed_question(self, text: str) -> Embeddings:
+        return self.embed_tokens([text])
+
     def tokens(self, texts: Sequence[str]) -> list[NDArray[np.float32] | None]:
         return [None] * len(texts)
 

@@ -47,6 +47,9 @@ class WordEmbedder:
         """Of the tokens it says nothing."""
         return Embeddings(self.embed(texts), [None] * len(texts))
 
+    def embed_question(self, text: str) -> Embeddings:
+        return self.embed_tokens([text])
+
     def tokens(self, texts: Sequence[str]) -> list[NDArray[np.float32] | None]:
         if self.before is not None:
             self.before(texts)

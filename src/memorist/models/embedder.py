@@ -70,6 +70,10 @@ class LocalEmbedder(_Embedding):
                 found.tokens[index] = tokens
         return found
 
+    def embed_question(self, text: str) -> Embeddings:
+        """The same for one text. Raises WeightsDamaged."""
+        return self.embed_tokens([text])
+
     def tokens(self, texts: Sequence[str]) -> list[NDArray[np.float32] | None]:
         """What it says of the tokens of each English text; the others are not read. Raises WeightsDamaged."""
         made = iter(self.read(list(filter(is_english, texts))).tokens)

@@ -75,7 +75,13 @@ class Embedder(Protocol):
         ...
 
     def embed_tokens(self, texts: Sequence[str]) -> Embeddings:
-        """The same, with what it says of the tokens of each text, where it does."""
+        """The same for what is stored, with what it says of the tokens of each text, where it does. A text that it
+        cannot read, where it reads others, gets a row of zeros.
+        """
+        ...
+
+    def embed_question(self, text: str) -> Embeddings:
+        """The same for one text that somebody asks: what is stored meanwhile does not keep it from an answer."""
         ...
 
     def tokens(self, texts: Sequence[str]) -> "list[NDArray[np.float32] | None]":

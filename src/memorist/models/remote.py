@@ -4,6 +4,7 @@ import json
 import random
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import httpx2
@@ -13,13 +14,31 @@ from numpy.typing import NDArray
 from memorist.errors import ModelUnavailable
 from memorist.models.breaker import Breaker
 from memorist.models.values import Embeddings
+from memorist.secrets.logs import redacting_logger
 from memorist.watching import trace_headers
+
+_log = redacting_logger(__name__)
 
 _ATTEMPTS = 3
 _BATCH = 64
 _LONGEST_WAIT_S = 5.0
 _LARGEST_ANSWER = 64 * 1024**2
 _RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
+_REFUSALS = frozenset({400, 413, 422})
+_FAILED = 500
+"""Of what a server cannot take some say that they failed: llama.cpp does of a text that is too long."""
+_SAMPLE = "text"
+"""Whoever refuses this takes nothing at all."""
+
+Vectors = NDArray[np.float32]
+
+
+class _Refused(ModelUnavailable):
+    """What was asked may be at fault: something else may be taken."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class RemoteEmbedder:
@@ -29,38 +48,90 @@ class RemoteEmbedder:
     same_vectors_as: Sequence[str] = ()
 
     def __init__(self, address: str, model: str, api_key: str, timeout_s: float) -> None:
-        self._service = _Service(address, "/embeddings", api_key, timeout_s)
+        # One each, with a breaker each: nothing that is stored keeps anybody from asking.
+        self._asking = _Service(address, "/embeddings", api_key, timeout_s)
+        self._storing = _Service(address, "/embeddings", api_key, timeout_s)
+        self._most = _BATCH
         self._model = model
         self.model_id = f"remote:{model or 'default'}"
 
     def load(self) -> None:
         """Nothing to do: the model is loaded elsewhere."""
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed(self, texts: Sequence[str]) -> Vectors:
         """One row of length 1 for each text, in their order. Raises ModelUnavailable."""
         batches = [texts[start : start + _BATCH] for start in range(0, len(texts), _BATCH)]
-        return np.concatenate([self._batch(batch) for batch in batches]) if texts else np.zeros((0, 0), np.float32)
+        return self._stacked([row for batch in batches for row in self._vectors(self._asking, batch)])
+
+    def embed_question(self, text: str) -> Embeddings:
+        """The same for one text that somebody asks. Raises ModelUnavailable."""
+        try:
+            return Embeddings(self.embed([text]), [None])
+        except _Refused:
+            # Where this is taken, others may go on asking.
+            with suppress(ModelUnavailable):
+                self._vectors(self._asking, [_SAMPLE], attempts=1, anyway=True)
+            raise
 
     def embed_tokens(self, texts: Sequence[str]) -> Embeddings:
-        """The same: nothing is said of tokens. Raises ModelUnavailable."""
-        return Embeddings(self.embed(texts), self.tokens(texts))
+        """The same for what is stored; nothing is said of tokens. A text that is refused, where others are taken, gets
+        a row of zeros. Raises ModelUnavailable.
+        """
+        made: list[Vectors] = []
+        while len(made) < len(texts):
+            made += self._taken(texts[len(made) : len(made) + self._most])
+        return Embeddings(self._stacked(made), self.tokens(texts))
 
-    def tokens(self, texts: Sequence[str]) -> list[NDArray[np.float32] | None]:
+    def tokens(self, texts: Sequence[str]) -> list[Vectors | None]:
         return [None] * len(texts)
 
-    def _batch(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        answer = self._service.ask({"model": self._model, "input": list(texts)})
+    def _taken(self, texts: Sequence[str], *, is_part: bool = False) -> list[Vectors]:
+        """Of a batch that is refused each half, down to the texts that are to blame."""
+        try:
+            attempts = 1 if is_part and len(texts) > 1 else _ATTEMPTS
+            return list(self._vectors(self._storing, texts, attempts=attempts))
+        except _Refused as error:
+            refusal = error
+        # Raises where it takes nothing: then no text is to blame.
+        (sample,) = self._vectors(self._storing, [_SAMPLE], anyway=True)
+        if len(texts) == 1:
+            return self._taken_at_last(texts[0], np.zeros_like(sample))
+        half = (len(texts) + 1) // 2
+        made = [*self._taken(texts[:half], is_part=True), *self._taken(texts[half:], is_part=True)]
+        if refusal.status != _FAILED and all(row.any() for row in made):
+            self._most = min(self._most, half)  # They were only too many.
+        return made
+
+    def _taken_at_last(self, text: str, nothing: Vectors) -> list[Vectors]:
+        """What is made of a text that was refused before another was taken: its server may only have been away."""
+        try:
+            made = list(self._vectors(self._storing, [text], attempts=1))
+        except _Refused as error:
+            self._vectors(self._storing, [_SAMPLE], anyway=True)
+            _log.warning("a text is found by keyword only: %s", error.message)
+            made = [nothing]
+        return made
+
+    def _vectors(
+        self, service: "_Service", texts: Sequence[str], *, attempts: int = _ATTEMPTS, anyway: bool = False
+    ) -> Vectors:
+        answer = service.ask({"model": self._model, "input": list(texts)}, attempts=attempts, anyway=anyway)
         try:
             rows = sorted(answer["data"], key=lambda row: row["index"])
             is_whole = [row["index"] for row in rows] == list(range(len(texts)))
             vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)
             lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         except (KeyError, TypeError, ValueError) as error:
-            raise self._service.strange_answer() from error
+            raise service.strange_answer() from error
         if not is_whole or vectors.ndim != 2 or not np.isfinite(lengths).all() or not lengths.all():
-            raise self._service.strange_answer()
-        unit: NDArray[np.float32] = vectors / lengths
+            raise service.strange_answer()
+        unit: Vectors = vectors / lengths
         return unit
+
+    def _stacked(self, rows: Sequence[Vectors]) -> Vectors:
+        if len({len(row) for row in rows}) > 1:
+            raise self._asking.strange_answer()  # Another model took the place of the first meanwhile.
+        return np.stack(rows) if rows else np.zeros((0, 0), np.float32)
 
 
 class RemoteReranker:
@@ -106,12 +177,14 @@ class _Service:
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._client = httpx2.Client(headers=headers)
 
-    def ask(self, body: Mapping[str, Any]) -> Any:
-        """The answer. Raises ModelUnavailable."""
-        if not self._breaker.lets_through():
+    def ask(self, body: Mapping[str, Any], *, attempts: int = _ATTEMPTS, anyway: bool = False) -> Any:
+        """The answer; `anyway` asks also who failed a moment ago. Raises ModelUnavailable, as _Refused where something
+        else may be answered.
+        """
+        if not self._breaker.lets_through() and not anyway:
             raise ModelUnavailable(f"{self._url} did not answer a moment ago, and is not asked again yet.")
         deadline = time.monotonic() + self._timeout_s
-        for attempt in range(1, _ATTEMPTS + 1):
+        for attempt in range(1, attempts + 1):
             try:
                 response, content = self._post(body, deadline)
                 answer, fault = self._read(response, content)
@@ -122,10 +195,11 @@ class _Service:
             if not fault:
                 return answer
             wait_s = _before_the_next(attempt, response)
-            if attempt == _ATTEMPTS or time.monotonic() + wait_s > deadline:
+            if attempt == attempts or time.monotonic() + wait_s > deadline:
                 break
             time.sleep(wait_s)  # noqa: TID251
-        raise self._gone(fault)
+        gone = self._gone(fault)
+        raise _Refused(gone.message, _FAILED) if response is not None and response.status_code == _FAILED else gone
 
     def _post(self, body: Mapping[str, Any], deadline: float) -> tuple[httpx2.Response, bytes]:
         """The response and what it says. Raises ModelUnavailable where it comes too slowly, or is too much."""
@@ -146,11 +220,13 @@ class _Service:
 
     def _read(self, response: httpx2.Response, content: bytes) -> tuple[Any, str]:
         """What was answered, or the fault that may pass. Raises ModelUnavailable for a refusal, which does not."""
-        if response.status_code in _RETRIED:
-            return None, f"answered {response.status_code}"
+        status = response.status_code
+        if status in _RETRIED:
+            return None, f"answered {status}"
         self._breaker.worked()
-        if response.status_code != 200:
-            raise ModelUnavailable(f"{self._url} answered {response.status_code}. Check its key, model and log.")
+        if status != 200:
+            told = f"{self._url} answered {status}. Check its key, model and log."
+            raise _Refused(told, status) if status in _REFUSALS else ModelUnavailable(told)
         try:
             return json.loads(content), ""
         except (ValueError, RecursionError):

@@ -15,7 +15,7 @@ class Embeddings(NamedTuple):
     """What an embedder says of texts, in their order."""
 
     vectors: "NDArray[np.float32]"
-    """A row of length 1 for each."""
+    """A row of length 1 for each; of zeros for what it cannot read."""
 
     tokens: "list[NDArray[np.float32] | None]"
     """For each a row for each of its tokens: numbers, and last what the token counts in a question. None where nothing

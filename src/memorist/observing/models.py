@@ -46,6 +46,10 @@ class _Embedder(_Model):
         with self._call(len(texts)):
             return self._model.embed_tokens(texts)
 
+    def embed_question(self, text: str) -> Any:
+        with self._call(1):
+            return self._model.embed_question(text)
+
     def tokens(self, texts: Sequence[str]) -> Any:
         with self._call(len(texts)):
             return self._model.tokens(texts)

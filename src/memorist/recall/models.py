@@ -82,7 +82,7 @@ class Models:
         if self._embedder is None:
             return EmbeddedQuestion()
         try:
-            (vector,), (states,) = self._embedder.embed_tokens([query])
+            (vector,), (states,) = self._embedder.embed_question(query)
         except ModelError as error:
             _log.warning("recall goes on by keyword alone: %s", error.message)
             return EmbeddedQuestion()

@@ -159,18 +159,20 @@ class Embedded:
     digest: int
     terms: bytes
     model: str
-    vectors: bytes
+    vectors: bytes | None
+    """None where it can read none of it: the memory is found by its words alone."""
     tokens: bytes = b""
     """What is kept of its tokens; nothing where the model says nothing of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexCounts:
-    """How far the index of a tenant is: all rows, those that wait for vectors, those with another model's, and those
-    with vectors of a model that makes the same, which lack tokens.
+    """How far the index of a tenant is: all rows, those that wait for vectors, those with another model's, those
+    with vectors of a model that makes the same, which lack tokens, and those that the model could not read.
     """
 
     total: int
     waiting: int
     outdated: int
     kept: int = 0
+    refused: int = 0

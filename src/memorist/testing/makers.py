@@ -86,7 +86,7 @@ def make_document(**fields: Any) -> Document:
 
 
 def make_embedded(
-    memory: Memory, model: str = "model-1", vectors: bytes = b"vectors", tokens: bytes = b"tokens of a text"
+    memory: Memory, model: str = "model-1", vectors: bytes | None = b"vectors", tokens: bytes = b"tokens of a text"
 ) -> Embedded:
     """What a model made of a memory as it is."""
     found = searchable(memory)

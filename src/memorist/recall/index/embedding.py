@@ -88,7 +88,9 @@ def tokens_alone(memory: Memory, signs: Sequence[bytes], model: str) -> Embedded
 
 def embedded_one(memory: Memory, windows: Sequence[Window], model: str) -> Embedded:
     found = searchable(memory)
-    packed = vectors.pack(np.stack([one.vector for one in windows])), tokens.pack([one.tokens for one in windows])
+    # A window that was refused keeps its place, near to nothing: which one is nearest is told by its number.
+    rows = np.stack([one.vector for one in windows])
+    packed = vectors.pack(rows) if rows.any() else None, tokens.pack([one.tokens for one in windows])
     return Embedded(memory.id, memory.owner.user, found.digest(), found.terms(), model, *packed)
 
 

@@ -62,12 +62,15 @@ class _Stopped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a tenant's index is. `lacking` have vectors that a model of before made, and no tokens yet."""
+    """How far a tenant's index is. `lacking` have vectors that a model of before made, and no tokens yet; `refused`
+    have none, since the model cannot read their texts.
+    """
 
     model: str | None
     total: int
     waiting: int
     lacking: int = 0
+    refused: int = 0
 
     @property
     def done(self) -> int:
@@ -387,7 +390,7 @@ class Indexer:
         counts: IndexCounts = self._store.read(tenant, lambda tx: tx.index.count(self.model, self._same))
         if self._embedder is None:
             return Progress(None, counts.total, 0)
-        return Progress(self.model, counts.total, counts.waiting + counts.outdated, counts.kept)
+        return Progress(self.model, counts.total, counts.waiting + counts.outdated, counts.kept, counts.refused)
 
     def finish(self, tenant: str, *, tokens: bool = False) -> Iterator[Progress]:
         """Embed everything that waits, here and now, yielding the progress; then, with `tokens`, add what is lacking.

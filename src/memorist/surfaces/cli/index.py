@@ -21,7 +21,8 @@ AllTenants = Annotated[bool, typer.Option("--all", help="Every tenant of the dat
 def status(flags: Flags, all_: AllTenants = False) -> None:
     """Show how many memories have their vectors, and how many wait for them and are found by keyword only.
 
-    After an upgrade that keeps the vectors, also how many of them still lack tokens, which make the order better.
+    Also how many a remote embedder refuses. After an upgrade that keeps the vectors, how many of them still lack
+    tokens, which make the order better.
     """
     with reading(flags) as door:
         found = {tenant: door.core.indexer.progress(tenant) for tenant in _tenants(door, flags, all_)}
@@ -29,16 +30,18 @@ def status(flags: Flags, all_: AllTenants = False) -> None:
     if flags.as_json:
         print_json({"items": records} if all_ else records[0])
         return
-    lacks = any(record["lacking_tokens"] for record in records)
-    counts = ("total", "waiting", *(["lacking_tokens"] if lacks else []))
+    lacks, refuses = (any(record[one] for record in records) for one in ("lacking_tokens", "refused"))
+    counts = ("total", "waiting", *(["refused"] if refuses else []), *(["lacking_tokens"] if lacks else []))
     rows = [
         [record["tenant"], record["model"] or "none", *(str(record[one]) for one in counts), _percent(record)]
         for record in records
     ]
-    head = ["tenant", "model", "memories", "waiting", *(["lacking tokens"] if lacks else []), "indexed"]
-    print_table(head, rows, whole=["tenant"])
+    named = {"total": "memories", "lacking_tokens": "lacking tokens"}
+    print_table(["tenant", "model", *(named.get(one, one) for one in counts), "indexed"], rows, whole=["tenant"])
     if any(record["waiting"] for record in records):
         note("What waits is found by keyword. A running server sees to it, or `memorist index rebuild --resume`.")
+    if refuses:
+        note("What the embedder refuses is found by keyword. `memorist index rebuild` asks it for all of them again.")
     if lacks:
         note(
             "What lacks tokens is found all the same. A running server adds them, or `memorist index rebuild --resume`."
@@ -113,6 +116,7 @@ def _described(tenant: str, progress: "Progress") -> dict[str, Any]:
         "model": progress.model,
         "total": progress.total,
         "waiting": progress.waiting,
+        "refused": progress.refused,
         "lacking_tokens": progress.lacking,
         "percent": percent,
     }

@@ -221,6 +221,15 @@ class IndexConformance(ClaimConformance):
         assert store.read(tenant, lambda tx: tx.index.count("model-1")) == IndexCounts(1, 0, 0)
         assert store.read(tenant, lambda tx: tx.index.count("model-2")) == IndexCounts(1, 0, 1)
 
+    def test_memory_that_a_model_refuses_waits_no_more_and_is_counted(self, store: Store, tenant: str) -> None:
+        memory = insert(store, make_memory(tenant))
+        insert(store, make_memory(tenant))
+        assert save_vectors(store, tenant, make_embedded(memory, vectors=None, tokens=b"")) == 1
+        found = {row.memory_id: (row.model, row.vectors) for row in index_rows(store, tenant, "ada")}
+        assert found[memory.id] == ("model-1", None)
+        assert store.read(tenant, lambda tx: tx.index.count("model-1")) == IndexCounts(2, 1, 0, 0, 1)
+        assert store.read(tenant, lambda tx: tx.index.count("model-2")) == IndexCounts(2, 1, 1)
+
     def test_vectors_of_an_old_text_are_not_kept(self, store: Store, tenant: str) -> None:
         memory = insert(store, make_memory(tenant))
         change(store, memory, content="another text")

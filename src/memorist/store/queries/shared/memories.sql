@@ -327,11 +327,13 @@ GROUP BY user_id ORDER BY max(created_at) DESC, user_id LIMIT :limit
 SELECT id FROM memories WHERE tenant_id = :tenant AND user_id = :user_id AND governed_by = 'companion'
 
 -- name: count_index
--- How many rows the index has for a tenant, how many wait for vectors, how many have those of another model, and how many
--- those of one of some models.
+-- How many rows the index has for a tenant, how many wait for vectors, how many have those of another model, how many
+-- those of one of some models, and how many have none since the model refused their texts; of what is gone there are
+-- none either.
 SELECT count(*), coalesce(sum(CASE WHEN model = '' THEN 1 ELSE 0 END), 0),
     coalesce(sum(CASE WHEN model NOT IN ('', :model) AND NOT model {among_ids} THEN 1 ELSE 0 END), 0),
-    coalesce(sum(CASE WHEN model {among_ids} THEN 1 ELSE 0 END), 0)
+    coalesce(sum(CASE WHEN model {among_ids} THEN 1 ELSE 0 END), 0),
+    coalesce(sum(CASE WHEN model = :model AND vectors IS NULL AND standing < 2 THEN 1 ELSE 0 END), 0)
 FROM memory_index WHERE tenant_id = :tenant
 
 -- name: any_waiting
