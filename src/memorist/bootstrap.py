@@ -126,6 +126,16 @@ def open_embedder(settings: Settings) -> Embedder | None:
     return _local_embedder(settings.model_threads or None) if settings.embedder == "local" else None
 
 
+def count_changed(store: SqlStore, embedder: Embedder, most: int) -> int:
+    """How many tenants, of the first so many, have vectors that bear a remote model's name and that it does not make
+    any more. It is asked. Raises ModelError or StoreError.
+    """
+    from memorist.recall.index.sameness import has_changed
+
+    tenants = [tenant.id for tenant in store.list_tenants() if store.index_model(tenant.id) == embedder.model_id]
+    return sum(has_changed(store, tenant, embedder) for tenant in tenants[:most])
+
+
 def open_reranker(settings: Settings) -> Reranker | None:
     """The configured reranker, not loaded yet; None where it is off."""
     if settings.reranker_url:

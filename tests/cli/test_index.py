@@ -10,6 +10,8 @@ from memorist.platform.loop import Loop
 from memorist.recall.index import indexer
 from memorist.recall.index.indexer import Indexer
 from tests.cli.conftest import Cli
+from tests.recall.test_remote import embed_all
+from tests.support.scripted_http import Body, Reply, scripted_server
 
 
 @pytest.fixture
@@ -23,7 +25,7 @@ def filled(data: Path) -> None:
 def test_status_without_an_embedder(cli: Cli) -> None:
     assert cli.json("index", "status") == {
         "tenant": "local", "model": None, "total": 40, "waiting": 0, "refused": 0, "lacking_tokens": 0,
-        "percent": 100.0,
+        "percent": 100.0, "changed": False,
     }  # fmt: skip
     assert "Meaning search is off" in cli.ok("index", "status").err
     assert cli("index", "rebuild").code == 2
@@ -95,3 +97,34 @@ def test_all_tenants_are_for_the_operator(cli: Cli) -> None:
     assert cli("index", "status", "--all", "--key", admin).code == 4
     assert cli("index", "status", "--key", user).code == 4
     assert cli("index", "rebuild", "--key", user).code == 4
+
+
+@pytest.mark.usefixtures("filled")
+def test_remote_embedder_that_is_another_or_refuses_a_text_is_told(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    with scripted_server(embed_all) as server:
+        monkeypatch.setenv("MEMORIST_EMBEDDER_URL", server.url)
+        assert cli.json("index", "rebuild")["waiting"] == 0
+        told = cli.json("index", "status")
+        assert (told["refused"], told["changed"]) == (0, False)
+        assert index_finding(cli) is None
+
+        def other(reply: Reply, body: Body) -> None:
+            rows = [{"index": n, "embedding": [0.6, 0.8]} for n in range(len(body["input"]))]
+            reply.json({"error": "no"}, 400) if "note 7" in str(body) else reply.json({"data": rows})
+
+        server.always = other
+        assert cli.json("index", "status")["changed"] is True
+        assert "makes other vectors than those of local" in cli.ok("index", "status").err
+        assert index_finding(cli)["state"] == "warning"
+        assert cli.json("index", "rebuild", "--resume")["refused"] == 1
+        told = cli.json("index", "status")
+        assert (told["waiting"], told["refused"], told["changed"]) == (0, 1, False)
+        assert "refused" in cli.ok("index", "status").out
+        assert "refuses is found by keyword" in cli.ok("index", "status").err
+        assert index_finding(cli) is None
+    assert cli.json("index", "status")["changed"] is None  # Nobody is there any more.
+
+
+def index_finding(cli: Cli) -> dict[str, str] | None:
+    found = cli("doctor", "--json").json["checks"]
+    return next((one for one in found if one["check"] == "index"), None)

@@ -495,6 +495,7 @@ def test_vectors_of_another_size_do_not_end_recall(both: Core, embeddings: Scrip
     until_indexed(both, ada.tenant)
     assert other.id in [hit.memory.id for hit in ask(both, ada, "kettle").hits]
     assert memory.id in [hit.memory.id for hit in ask(both, ada, "teapot").hits]
+    eventually(lambda: not ask(both, ada, "teapot").degraded)
 
 
 @pytest.mark.parametrize("code", [400, 500])

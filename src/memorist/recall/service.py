@@ -219,6 +219,8 @@ class Recall:
             embedded = self._embed(asked)
             found = opened.result()
         pool = self._read(asked, found, embedded)
+        if embedded.vector is not None and not pool.scored.meaning.is_known:
+            self._indexer.doubt(asked.principal.tenant)
         if pool.is_outdated():
             # Rows that are gone stand where others would: read it all anew.
             self._shelves.forget(asked.principal.tenant, [view.user for view in pool.scored.candidates.views])

@@ -26,6 +26,7 @@ from memorist.ports import Store, Writer
 from memorist.recall.index.embedding import LONG, Window, embedded, next_of, pieces_of, save, texts_of, windows_of
 from memorist.recall.index.long_texts import CLAIMED_FOR, LongTexts
 from memorist.recall.index.renewal import Renewal
+from memorist.recall.index.sameness import has_changed
 from memorist.recall.values import IndexCounts
 from memorist.secrets.logs import redacting_logger
 from memorist.times import Clock
@@ -88,6 +89,8 @@ class Indexer:
         self._inline = inline if embedder is not None and embedder.is_local else 0
         self._same = () if embedder is None else tuple(embedder.same_vectors_as)
         self._prepared: set[str] = set()
+        self._compared: set[str] = set()
+        """Whose vectors are known to be those that the model makes now. A local one says by its name what it is."""
         self._loop = TenantLoop(
             "indexer",
             self._find_due,
@@ -213,7 +216,7 @@ class Indexer:
         elif known in self._same:
             self._renewal.begin(tenant)
         elif self.model and known != self.model:
-            self._unindex(tenant, self.model)
+            self._unindex(tenant, "-" if known == self._before else self.model)
             self._store.set_index_model(tenant, self.model)
         if len(self._prepared) >= _MOST_KNOWN:
             self._prepared.clear()  # They are looked at again, which costs little.
@@ -226,8 +229,48 @@ class Indexer:
                 self._prepared.discard(tenant)
                 raise
             self._loop.tell(tenant)
-        elif known in self._same:
+        elif known in self._same or self._is_to_compare(tenant):
             self._loop.tell(tenant)
+
+    # Where another model answers under the name of the one before
+
+    @property
+    def _before(self) -> str:
+        """Names the vectors of a tenant until all of them wait to be made anew."""
+        return f"{self.model} (before)"
+
+    def has_changed(self, tenant: str) -> bool:
+        """Whether the model makes other vectors than those there are. It is asked. Raises ModelError or StoreError."""
+        embedder = self._embedder
+        return embedder is not None and not embedder.is_local and has_changed(self._store, tenant, embedder)
+
+    def doubt(self, tenant: str) -> None:
+        """A question got a vector that cannot be compared: look soon whether the model is still the same."""
+        if self._is_remote:
+            self._compared.discard(tenant)
+            self._loop.tell(tenant)
+
+    @property
+    def _is_remote(self) -> bool:
+        return self._embedder is not None and not self._embedder.is_local
+
+    def _is_to_compare(self, tenant: str) -> bool:
+        return self._is_remote and tenant not in self._compared
+
+    def _compare(self, tenant: str) -> None:
+        """Once in a process, or where there is doubt: see to it that all is made anew where the model is another."""
+        if not self._is_to_compare(tenant):
+            return
+        if self.has_changed(tenant):
+            _log.warning("%s makes other vectors than before: those of %s are made anew", self.model, tenant)
+            # Noted first: whoever is interrupted in the middle of it goes on.
+            self._store.set_index_model(tenant, self._before)
+            self._prepared.discard(tenant)
+            self.prepare(tenant)
+        if len(self._compared) >= _MOST_KNOWN:
+            self._compared.clear()
+        self._compared.add(tenant)
+        self._failed = None
 
     def _unindex(self, tenant: str, model: str, same: Sequence[str] = ()) -> None:
         while self._store.write(tenant, lambda tx: tx.index.unindex(model, _UNINDEX_BATCH, same)) == _UNINDEX_BATCH:
@@ -263,6 +306,7 @@ class Indexer:
 
         def work() -> int:
             self.prepare(tenant)
+            self._compare(tenant)
             return self._work_once(tenant, self._long)
 
         told = self._told[tenant]
@@ -393,10 +437,12 @@ class Indexer:
         return Progress(self.model, counts.total, counts.waiting + counts.outdated, counts.kept, counts.refused)
 
     def finish(self, tenant: str, *, tokens: bool = False) -> Iterator[Progress]:
-        """Embed everything that waits, here and now, yielding the progress; then, with `tokens`, add what is lacking.
-        Raises ModelError.
+        """Embed everything that waits, here and now, yielding the progress; with `tokens`, look first whether the model
+        is still the same, and at last add what is lacking. Raises ModelError.
         """
         self.prepare(tenant)
+        if tokens:
+            self._compare(tenant)
         if self.model:
             # Another process may have gone on with its own model after the one of this tenant changed.
             self._unindex(tenant, self.model, self._same)

@@ -53,6 +53,8 @@ class Shelf:
         self._dead = 0
         self.unsaved = 0
         """Rows that came or changed since it was last saved."""
+        self._leaves_out = False
+        """Whether vectors came of another length than those before: then everything is read anew."""
         self.is_cut = False
         """Whether rows lost their vectors, since there was no memory for them."""
 
@@ -71,8 +73,12 @@ class Shelf:
 
     @property
     def is_loaded(self) -> bool:
-        """Whether only what changed has to be read; not where it was never read, or has too many dead rows."""
-        return self._since is not None and (self._dead <= 256 or self._dead * 4 <= len(self._ids))
+        """Whether only what changed has to be read; not where it was never read, has too many dead rows, or leaves out
+        new vectors.
+        """
+        return (
+            self._since is not None and not self._leaves_out and (self._dead <= 256 or self._dead * 4 <= len(self._ids))
+        )
 
     @property
     def position(self) -> IndexPosition:
@@ -99,6 +105,7 @@ class Shelf:
         self._postings.settle()
         self._ids.settle()
         self._since = watermark
+        self._leaves_out = False
         self.unsaved = len(self._ids)
 
     # As a file
@@ -242,6 +249,7 @@ class Shelf:
             self._put_back(lost)
         fitting = self._matrix.fitting(list(made.values()))
         if len(fitting) < len(made):
+            self._leaves_out = True
             given = list(made.items())
             made = dict(given[number] for number in fitting)
         if made:

@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from memorist.bootstrap import backup_plan, encryption_of, open_embedder, open_reranker, open_store
+from memorist.bootstrap import backup_plan, count_changed, encryption_of, open_embedder, open_reranker, open_store
 from memorist.errors import MemoristError, StoreOutdated
 from memorist.platform.backups import backups_in
 from memorist.running_servers import LOCAL_KEY_FILE, running, version_at
@@ -33,6 +33,8 @@ _OLDEST_PYTHON = (3, 11)
 _LITTLE_SPACE = 1024**3
 _NO_SPACE = 100 * 1024**2
 _OTHERS = 0o077
+_ASKED_ABOUT = 20
+"""Tenants whose vectors a remote embedder is asked for again."""
 _INDEXED_BYTES = 1024
 """What a memory takes in the index, about."""
 
@@ -242,6 +244,10 @@ def index(patient: Patient) -> Iterator[DoctorFinding]:
         told = f"{counted(count, 'tenant has', 'tenants have')} vectors of {', '.join(sorted(filter(None, others)))}"
         advice = "a server makes them anew, or `memorist index rebuild --all`"
         yield DoctorFinding("index", Health.WARNING, f"{told}, and the embedder is {model.model_id}: {advice}")
+    if not model.is_local and (changed := count_changed(patient.store, model, _ASKED_ABOUT)):
+        told = f"{model.model_id} makes other vectors than those that {counted(changed, 'tenant has', 'tenants have')}"
+        advice = "`memorist index rebuild --all` makes them anew, or a server that is started again"
+        yield DoctorFinding("index", Health.WARNING, f"{told}: {advice}")
 
 
 def index_memory(patient: Patient) -> Iterator[DoctorFinding]:

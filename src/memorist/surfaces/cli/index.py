@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memorist.errors import Invalid
+from memorist.errors import Invalid, ModelError
 from memorist.platform import access
 from memorist.surfaces.cli.door import Door, opened, operator_settings, reading
 from memorist.surfaces.cli.flags import CREDENTIAL, STORE, Flags, new_group, with_flags
@@ -21,12 +21,15 @@ AllTenants = Annotated[bool, typer.Option("--all", help="Every tenant of the dat
 def status(flags: Flags, all_: AllTenants = False) -> None:
     """Show how many memories have their vectors, and how many wait for them and are found by keyword only.
 
-    Also how many a remote embedder refuses. After an upgrade that keeps the vectors, how many of them still lack
-    tokens, which make the order better.
+    Also how many a remote embedder refuses, and whether it makes other vectors now than those there are. After an
+    upgrade that keeps the vectors, how many of them still lack tokens, which make the order better.
     """
     with reading(flags) as door:
-        found = {tenant: door.core.indexer.progress(tenant) for tenant in _tenants(door, flags, all_)}
-    records = [_described(tenant, progress) for tenant, progress in found.items()]
+        tenants = _tenants(door, flags, all_)
+        records = [
+            _described(tenant, door.core.indexer.progress(tenant)) | {"changed": _has_changed(door, tenant)}
+            for tenant in tenants
+        ]
     if flags.as_json:
         print_json({"items": records} if all_ else records[0])
         return
@@ -40,6 +43,11 @@ def status(flags: Flags, all_: AllTenants = False) -> None:
     print_table(["tenant", "model", *(named.get(one, one) for one in counts), "indexed"], rows, whole=["tenant"])
     if any(record["waiting"] for record in records):
         note("What waits is found by keyword. A running server sees to it, or `memorist index rebuild --resume`.")
+    if changed := [record["tenant"] for record in records if record["changed"]]:
+        note(
+            f"The embedder makes other vectors than those of {', '.join(changed)}, under the same name. "
+            "`memorist index rebuild` makes them anew, or a server that is started again."
+        )
     if refuses:
         note("What the embedder refuses is found by keyword. `memorist index rebuild` asks it for all of them again.")
     if lacks:
@@ -94,6 +102,14 @@ def _rebuild(door: Door, tenant: str, *, resume: bool) -> None:
         )
         note(f"Stopped: {still}. `memorist index rebuild --resume` goes on.")
         raise
+
+
+def _has_changed(door: Door, tenant: str) -> bool | None:
+    """Whether a remote embedder is another than before; None where it does not say."""
+    try:
+        return door.core.indexer.has_changed(tenant)
+    except ModelError:
+        return None
 
 
 def _tenants(door: Door, flags: Flags, all_: bool) -> list[str]:
