@@ -2,7 +2,7 @@
 
 import pytest
 
-from memorist.addresses import without_password
+from memorist.addresses import network_of, without_password
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,17 @@ def test_password_is_masked(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "memorist.db", "postgresql://me@host/db", "postgresql://host:5432/db?x=1"])
 def test_address_without_a_password_stays_as_it_is(text: str) -> None:
     assert without_password(text) == text
+
+
+@pytest.mark.parametrize(
+    ("address", "network"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("2001:db8::1", "2001:db8::/64"),
+        ("2001:db8::ffff:1%eth0", "2001:db8::/64"),
+        ("no:address", "no:address"),
+        ("", ""),
+    ],
+)
+def test_addresses_of_version_6_stand_for_their_network(address: str, network: str) -> None:
+    assert network_of(address) == network

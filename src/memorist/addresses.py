@@ -24,3 +24,15 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
+
+
+def network_of(address: str) -> str:
+    """Whom an address stands for: whoever has one of version 6 has 2^64 of them."""
+    if ":" not in address:
+        return address
+    import ipaddress
+
+    try:
+        return str(ipaddress.ip_network((address.partition("%")[0], 64), strict=False))
+    except ValueError:
+        return address

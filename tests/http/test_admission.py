@@ -5,7 +5,7 @@ import json
 import logging
 import socket
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,12 @@ import httpx2
 import pytest
 
 from memorist.errors import TooManyRequests
-from memorist.platform.values import Role
+from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
 from memorist.surfaces.http import problems
 from memorist.surfaces.http.app import create_api
 from memorist.surfaces.http.boundary import METRICS, OPEN
+from memorist.surfaces.http.callers import shared_with
 from memorist.surfaces.http.fairness import Failures, Place, Quota
 from tests.http.conftest import Served, new_memory, serving
 from tests.http.test_refusals import assert_problem
@@ -170,6 +171,77 @@ def test_more_than_the_server_takes_at_once_is_a_503(tmp_path: Path, tenant: str
             assert_problem(busy, 503, "server_busy")
             assert busy.headers["retry-after"] == "1"
         eventually(lambda: httpx2.get(f"{server.url}/v1/memories", headers=headers).status_code == 200)
+
+
+@contextmanager
+def trickling(server: Served, key: str, *users: str) -> Iterator[None]:
+    """Requests for users whose body is still to come."""
+    host, port = server.url.removeprefix("http://").split(":")
+    head = f"POST /v1/memories HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\nContent-Length: 9\r\n"
+    with ExitStack() as held:
+        for user in users:
+            raw = held.enter_context(closing(socket.create_connection((host, int(port)), timeout=20)))
+            raw.sendall(f"{head}X-Memorist-User: {user}\r\n\r\n{{".encode())
+        yield
+
+
+def test_key_that_acts_for_nobody_else_takes_nobody_elses_share(tmp_path: Path, tenant: str) -> None:
+    settings = Settings(data=tmp_path, port=0, embedder="off", reranker="off", user_at_once=1)
+    with (
+        serving(settings) as server,
+        server.client(tenant, user="bob") as bob,
+        server.client(tenant, user="eve") as eve,
+        trickling(server, server.key(tenant, Role.READER, "eve"), "bob"),
+    ):
+        # It has taken its place, which is eve's.
+        eventually(lambda: _is_kept_waiting(eve))
+        assert bob.get("/v1/memories").status_code == 200
+
+
+def _is_kept_waiting(client: httpx2.Client) -> bool:
+    try:
+        client.get("/v1/memories", timeout=0.2)
+    except httpx2.ReadTimeout:
+        return True
+    return False
+
+
+def test_key_that_names_many_users_leaves_room_for_other_keys(tmp_path: Path, tenant: str) -> None:
+    settings = Settings(data=tmp_path, port=0, embedder="off", reranker="off", requests_at_once=4)
+    with serving(settings) as server, server.client(tenant, Role.SERVICE, None) as service:
+        key = service.headers["authorization"].removeprefix("Bearer ")
+        with trickling(server, key, "a", "b", "c"), server.client(tenant) as ada:
+            eventually(lambda: service.get("/v1/memories").status_code == 429)
+            assert ada.get("/v1/memories").status_code == 200
+        eventually(lambda: service.get("/v1/memories").status_code == 200)
+
+
+def test_user_has_one_share_however_its_name_is_spelled() -> None:
+    ada = Principal("t", Role.USER, "adä")
+    assert shared_with(ada, b"") == shared_with(ada, "adä".encode()) == shared_with(ada, b"bob") == "adä"
+    assert shared_with(Principal("t", Role.SERVICE), "adä".encode()) == "adä"
+
+
+def test_pages_take_the_share_of_who_is_signed_in(narrow: Served, tenant: str) -> None:
+    with narrow.client(tenant) as ada, httpx2.Client(base_url=narrow.url) as browser:
+        secret = ada.headers["authorization"].removeprefix("Bearer ")
+        assert browser.post("/dashboard/sign-in", data={"key": secret}).status_code == 303
+        assert browser.get("/dashboard/memories").status_code == 200
+        # One way or the other, they are the same user's.
+        shown = {browser.get("/dashboard/memories").status_code for _ in range(15)}
+        asked = {ada.get("/v1/memories").status_code for _ in range(5)}
+        assert shown == {200, 429}
+        assert 429 in asked
+
+
+def test_streams_of_one_user_have_a_number(by_keyword: Served, tenant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memorist.surfaces.http.fairness._MOST_STREAMS", 2)
+    with by_keyword.client(tenant) as ada, by_keyword.client(tenant, user="bob") as bob:
+        with ada.stream("GET", "/v1/events/stream"), ada.stream("GET", "/v1/events/stream"):
+            assert_problem(ada.get("/v1/events/stream"), 429, "too_many_requests")
+            with bob.stream("GET", "/v1/events/stream") as other:
+                assert other.status_code == 200
+        eventually(lambda: ada.get("/v1/events/stream", params={"wait": 0}).status_code == 200)
 
 
 def test_streams_take_no_share_while_they_last(tmp_path: Path, tenant: str) -> None:

@@ -80,6 +80,11 @@ def _endpoint(site: Site, handler: Handler) -> Callable[[Request], Any]:
         visit = await run_in_threadpool(_admitted, site, request)
         if isinstance(visit, Response):
             return visit
+        request.state.known = visit.principal
+        try:
+            await request.state.share.enter(visit.principal)
+        except MemoristError as error:
+            return await run_in_threadpool(_explain, visit, error)
         # What somebody sends who is not signed in is not even read.
         if request.method == "POST" and request.headers.get("content-type") == _FILE:
             return await _with_file(handler, visit)

@@ -40,12 +40,14 @@ def turn_stream(visit: Visit, turn_id: str) -> Response:
     after = _position(visit)
     with visit.core.turns.listen(visit.principal, turn_id, after) as listener:
         is_all = not listener.read() and listener.is_over
-    response = Response(status_code=204) if is_all else _streaming(_follow(visit, turn_id, after))
+    response = Response(status_code=204) if is_all else _streaming(visit, _follow(visit, turn_id, after))
     rendering.protect(response)
     return response
 
 
-def _streaming(pieces: AsyncIterator[str]) -> Response:
+def _streaming(visit: Visit, pieces: AsyncIterator[str]) -> Response:
+    """Raises TooManyRequests."""
+    visit.request.state.share.follow(visit.principal)
     # Proxies that gather small pieces would keep events back.
     return StreamingResponse(pieces, headers={"X-Accel-Buffering": "no"}, media_type="text/event-stream")
 
@@ -113,7 +115,8 @@ def activity_stream(visit: Visit, wanted: ActivityFilter, words: Mapping[str, An
     """What happens after the position that the browser names, as entries of the page. Raises InvalidCursor."""
     position = _follow_position(visit.request.headers.get("last-event-id") or visit.query.get("after", ""))
     # The language of the page is that of this thread.
-    response = _streaming(_happenings(visit, wanted, position, {**words, "is_new": True}, copy_context()))
+    happenings = _happenings(visit, wanted, position, {**words, "is_new": True}, copy_context())
+    response = _streaming(visit, happenings)
     rendering.protect(response)
     return response
 

@@ -14,12 +14,13 @@ from memorist.core import Core
 from memorist.errors import Invalid, MemoristError, PayloadTooLarge
 from memorist.ids import new_id
 from memorist.models.fair_share import WHOSE
+from memorist.platform import access
 from memorist.platform.acts import ACT, OK, CurrentAct
 from memorist.platform.values import Principal
 from memorist.secrets.logs import redacting_logger
 from memorist.settings import Settings
-from memorist.surfaces.http.callers import FOR_ANYBODY, KNOWN, affinity, bearer
-from memorist.surfaces.http.fairness import Failures, Fairness, Place
+from memorist.surfaces.http.callers import FOR_ANYBODY, KNOWN, SHARE, affinity, bearer, shared_with
+from memorist.surfaces.http.fairness import Failures, Fairness, Place, Share
 from memorist.surfaces.http.problems import BY_STATUS, meant_by, problem
 from memorist.surfaces.http.request_log import RequestLog, route_of
 from memorist.surfaces.http.tls import lasting
@@ -79,12 +80,13 @@ class Boundary:
                 if exchange.status == 0:
                     await problem(meant_by(error), exchange.request_id)(scope, receive, exchange.send)
             finally:
-                exchange.place.leave()
+                exchange.place.end()
                 exchange.end_act()
                 exchange.log.write(exchange.request_id, exchange.status, watched)
 
     async def _handle(self, exchange: "_Exchange", scope: Scope, receive: Receive) -> None:
         path: str = scope["path"]
+        scope["state"][SHARE] = Share(self._fairness, exchange.place)
         is_page = path in OPEN or path.startswith("/docs/")
         is_open = is_page or (path == METRICS and self._shows_metrics(exchange))
         if path == METRICS:
@@ -109,8 +111,8 @@ class Boundary:
         holder = await self._known(exchange.secret)
         scope["state"][KNOWN] = exchange.act.principal = holder
         self._failures.forgive(exchange.address)
-        user = exchange.user or holder.user
-        whose = (exchange.user.encode("latin-1") if exchange.user else (holder.user or "").encode())[:_LONGEST_NAME]
+        user = shared_with(holder, exchange.user)
+        whose = (exchange.user or (holder.user or "").encode())[:_LONGEST_NAME]
         exchange.added = [*self._added, (b"x-memorist-affinity", affinity(holder.tenant, whose))]
         await self._fairness.enter(holder, user, exchange.place)
         WHOSE.set((holder.tenant, user or ""))
@@ -120,6 +122,7 @@ class Boundary:
         if (announced or 0) > (self._uploads.limit if takes_large else self._body_limit):
             raise PayloadTooLarge
         if takes_large:
+            access.require(holder, access.Action.WRITE)
             async with self._uploads.gathered(receive) as gathered:
                 await self._app(scope, gathered, exchange.send)
         else:
@@ -159,7 +162,7 @@ class _Exchange:
         self.shows_key = False
         self.is_forwarded = False
         self.traceparent = ""
-        self.user: str | None = None
+        self.user = b""
         """Whom the request says that it acts for, unchecked."""
         self.ambiguous: str | None = None
         """A header that says two things."""
@@ -175,7 +178,7 @@ class _Exchange:
             elif name == b"content-length" and value.isdigit():
                 self.announced_length = int(value[:20])
             elif name == b"x-memorist-user":
-                self.user = value.decode("latin-1")[:_LONGEST_NAME]
+                self.user = value[:_LONGEST_NAME]
             elif name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
                 self.request_id = value.decode()
             elif name == b"traceparent":

@@ -9,14 +9,17 @@ from fastapi import Request
 from starlette.types import Scope
 
 from memorist.core import Core
-from memorist.errors import InvalidField
+from memorist.errors import Forbidden, InvalidField
 from memorist.platform import access, acts, validation
 from memorist.platform.values import Principal
 
 T = TypeVar("T")
 
 KNOWN = "known"
-"""Where the boundary leaves the holder of the valid key of a request, in the state of its scope."""
+"""Where the boundary leaves the holder of the valid key of a request, in the state of its scope, and the dashboard who
+is signed in."""
+SHARE = "share"
+"""Where it leaves what the request takes of the server."""
 FOR_ANYBODY = "for_anybody"
 """Likewise, whether what is counted is shown to anybody who reaches the port."""
 _ACTING_HEADERS = {b"x-memorist-user": "user", b"x-memorist-agent": "agent", b"x-memorist-session": "session"}
@@ -25,6 +28,15 @@ _ACTING_HEADERS = {b"x-memorist-user": "user", b"x-memorist-agent": "agent", b"x
 def affinity(tenant: str, user: bytes) -> bytes:
     """Whose memories a request is about, for proxies: the same in every process and release, and names nobody."""
     return blake2b(tenant.encode() + b"\0" + user, digest_size=8).hexdigest().encode()
+
+
+def shared_with(holder: Principal, user: bytes) -> str | None:
+    """Whose share of the server a request takes: that of the user it names where its key may act for that one, and
+    otherwise its own, for whoever it is refused to."""
+    try:
+        return access.acting(holder, user=user.decode("utf-8", "replace")).user if user else holder.user
+    except Forbidden:
+        return holder.user
 
 
 def core_of(request: Request) -> Core:

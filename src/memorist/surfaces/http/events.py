@@ -16,7 +16,7 @@ from memorist.ids import to_uuid
 from memorist.platform.feed import LONGEST_WAIT, QUIET, Follower
 from memorist.platform.values import Change
 from memorist.secrets.logs import redacting_logger
-from memorist.surfaces.http.callers import caller_now, core_of
+from memorist.surfaces.http.callers import caller, caller_now, core_of
 from memorist.surfaces.http.texts import FeedPosition
 from memorist.times import to_iso
 
@@ -55,6 +55,7 @@ async def stream(
     ] = None,
 ) -> Response:
     """Server-sent events: one for each change of a memory that the caller may see, without its text."""
+    request.state.share.follow(caller(request, source="events"))
     woken = asyncio.Event()
     loop = asyncio.get_running_loop()
     follower = await asyncio.to_thread(

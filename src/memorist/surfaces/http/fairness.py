@@ -1,13 +1,15 @@
 """That nobody takes the server from the others: how much one key and one user may ask for, and what wrong keys cost."""
 
 import asyncio
-import ipaddress
 import math
+import threading
 import time
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
+from memorist.addresses import network_of
 from memorist.errors import ServerBusy, TooManyRequests
 from memorist.platform.values import Principal
 from memorist.settings import Settings
@@ -17,6 +19,11 @@ _WAITING_FOR_EACH = 8
 """How many requests may wait for each that may be worked on."""
 _MOST_KNOWN = 10_000
 _FREE_FAILURES = 10
+# How much of the room of all one key may take: whoever acts for many users has a share for each of them.
+_OF_A_KEY = 3 / 4
+_MOST_STREAMS = 32
+_RETRY_STREAM = 15
+_TOO_MANY_STREAMS = f"{_MOST_STREAMS} streams are open already. Close those that are not used, and try again."
 _FIRST_DELAY = 0.1
 _FORGIVEN_AFTER = 600.0
 
@@ -87,10 +94,17 @@ class Quota:
 
 
 class Fairness:
+    """Who takes how much of the server. Of streams, which take no share, there are only so many of each."""
+
     def __init__(self, settings: Settings) -> None:
         self._users = Quota(settings.user_rate, settings.user_at_once)
         self._keys = Quota(settings.key_rate, settings.key_at_once)
         self._room = settings.requests_at_once
+        self._room_of_a_key = max(1, int(settings.requests_at_once * _OF_A_KEY))
+        self._of_keys: Counter[tuple[str, str]] = Counter()
+        self._streams: Counter[tuple[str, str | None, str | None]] = Counter()
+        # Pages begin theirs on a thread.
+        self._streaming = threading.Lock()
 
     async def enter(self, holder: Principal, user: str | None, place: "Place") -> None:
         """Take part, as a key and as the user that it acts for, until the place is left.
@@ -99,24 +113,53 @@ class Fairness:
         """
         if not self._room:
             raise ServerBusy
+        key = (holder.tenant, holder.key_id or "")
+        if self._of_keys[key] >= self._room_of_a_key:
+            raise TooManyRequests(retry_after=1)
         self._room -= 1
-        place.fairness = self
+        self._of_keys[key] += 1
+        place.taken = partial(self._left, key)
         # The user first: one that waits does not take its key's place.
         if user is not None:
             await place.enter(self._users, (holder.tenant, user))
-        await place.enter(self._keys, (holder.tenant, holder.key_id or ""))
+        await place.enter(self._keys, key)
 
-    def left(self) -> None:
+    def follow(self, principal: Principal, place: "Place") -> None:
+        """Begin a stream of what happens to the user, or of what a key that acts for nobody may see.
+
+        Raises TooManyRequests where they have too many. It ends with the place.
+        """
+        user = principal.user
+        whose = (principal.tenant, user, None if user is not None else principal.key_id)
+        with self._streaming:
+            if self._streams[whose] >= _MOST_STREAMS:
+                raise TooManyRequests(_TOO_MANY_STREAMS, retry_after=_RETRY_STREAM)
+            self._streams[whose] += 1
+        place.streams.append(partial(self._ended, whose))
+
+    def _ended(self, whose: tuple[str, str | None, str | None]) -> None:
+        with self._streaming:
+            self._streams[whose] -= 1
+            if not self._streams[whose]:
+                del self._streams[whose]
+
+    def _left(self, key: tuple[str, str]) -> None:
         self._room += 1
+        self._of_keys[key] -= 1
+        if not self._of_keys[key]:
+            del self._of_keys[key]
 
 
 class Place:
     """What one request takes of the server."""
 
-    __slots__ = ("_entered", "fairness")
+    __slots__ = ("_entered", "streams", "taken")
 
     def __init__(self) -> None:
-        self.fairness: Fairness | None = None
+        self.taken: Callable[[], None] | None = None
+        """Gives the room back that it has."""
+        self.streams: list[Callable[[], None]] = []
+        """What ends the streams that it has."""
         self._entered: list[tuple[Quota, tuple[str, str]]] = []
 
     async def enter(self, quota: Quota, whose: tuple[str, str]) -> None:
@@ -132,11 +175,33 @@ class Place:
 
     def leave(self) -> None:
         """Whoever left already stays outside."""
-        if self.fairness is not None:
+        if self.taken is not None:
             for quota, whose in self._entered:
                 quota.leave(whose)
-            self.fairness.left()
-            self.fairness = None
+            self.taken()
+            self.taken = None
+
+    def end(self) -> None:
+        """The same, once there is nothing left of the request, also no stream."""
+        self.leave()
+        while self.streams:
+            self.streams.pop()()
+
+
+class Share:
+    """What a request takes of the server, for who finds out on the way whose it is."""
+
+    def __init__(self, fairness: Fairness, place: Place) -> None:
+        self._fairness = fairness
+        self._place = place
+
+    async def enter(self, principal: Principal) -> None:
+        """Raises TooManyRequests or ServerBusy."""
+        await self._fairness.enter(principal, principal.user, self._place)
+
+    def follow(self, principal: Principal) -> None:
+        """Raises TooManyRequests."""
+        self._fairness.follow(principal, self._place)
 
 
 class Failures:
@@ -150,7 +215,7 @@ class Failures:
 
     def note(self, address: str) -> float:
         """A wrong key came. Returns the seconds that its answer is to wait."""
-        network = _network(address)
+        network = network_of(address)
         count, at = self._known.pop(network, (0, 0.0))
         now = self._clock()
         count = 1 if now - at > _FORGIVEN_AFTER else count + 1
@@ -162,14 +227,4 @@ class Failures:
 
     def forgive(self, address: str) -> None:
         if self._known:
-            self._known.pop(_network(address), None)
-
-
-def _network(address: str) -> str:
-    """Whoever has one address of version 6 has 2^64 of them."""
-    if ":" not in address:
-        return address
-    try:
-        return str(ipaddress.ip_network((address.partition("%")[0], 64), strict=False))
-    except ValueError:
-        return address
+            self._known.pop(network_of(address), None)

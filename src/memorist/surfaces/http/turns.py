@@ -53,7 +53,8 @@ class TurnContext(JsonBody):
 
 class NewTurn(JsonBody):
     messages: list[TurnMessage] = Field(
-        json_schema_extra={"minItems": 1, "maxItems": MAX_MESSAGES},
+        max_length=MAX_MESSAGES,
+        json_schema_extra={"minItems": 1},
         description="The conversation so far, ending with the user's message.",
     )
     context: TurnContext | None = None
@@ -166,6 +167,7 @@ async def read_events(
     principal = caller(request, source="companion")
     core = core_of(request)
     if _wants_events(request):
+        request.state.share.follow(principal)
         woken, wake = _alarm()
         listener = await asyncio.to_thread(core.turns.listen, principal, turn_id, position, wake=wake)
         return TurnStream(listener, woken, 200)
