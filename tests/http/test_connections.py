@@ -148,6 +148,48 @@ def test_idle_connections_make_room_for_those_who_ask(tmp_path: Path) -> None:
         assert httpx2.get(f"{server.url}/healthz").status_code == 200
 
 
+def test_forms_that_trickle_make_room_for_those_who_ask(tmp_path: Path) -> None:
+    """Whoever sends them is not signed in, and may have more than one address."""
+    settings = Settings(data=tmp_path, port=0, embedder="off", reranker="off", connections=8, connections_per_peer=8)
+    form = b"POST /dashboard/sign-in HTTP/1.1\r\nHost: x\r\nContent-Length: 4000\r\n\r\nk"
+    with serving(settings) as server, ExitStack() as held:
+        headers = {"Authorization": f"Bearer {server.key('known', Role.USER, user='ada')}"}
+        for _ in range(8):
+            held.enter_context(connected(server)).sendall(form)
+        for _ in range(3):
+            assert httpx2.get(f"{server.url}/v1/memories", headers=headers).status_code == 200
+
+
+def test_body_of_who_is_known_is_not_ended_for_others(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path, port=0, embedder="off", reranker="off", connections=3)
+    with serving(settings) as server, ExitStack() as held:
+        key = server.key("known", Role.USER, user="ada")
+        for _ in range(2):
+            sends = held.enter_context(connected(server))
+            sends.sendall(POST + f"Authorization: Bearer {key}\r\nExpect: 100-continue\r\n".encode())
+            sends.sendall(b"Content-Length: 100\r\n\r\n")
+            assert sends.recv(12) == b"HTTP/1.1 100"
+            sends.sendall(b"{")
+        with connected(server) as raw:
+            assert refusal(heard(raw)) == (503, "server_busy")
+
+
+def test_form_that_trickles_is_a_timeout_as_a_whole(guarded: Served) -> None:
+    with connected(guarded) as raw:
+        raw.sendall(b"POST /dashboard/sign-in HTTP/1.1\r\nHost: x\r\nContent-Length: 4000\r\n\r\n")
+        raw.settimeout(0.05)
+        said = b""
+        with suppress(ConnectionError):
+            for _ in range(200):
+                raw.sendall(b"k")
+                try:
+                    said = raw.recv(65_536)
+                    break
+                except TimeoutError:
+                    continue
+        assert said.startswith(b"HTTP/1.1 408")
+
+
 def test_connection_beyond_those_at_work_is_told_that_there_is_no_room(tmp_path: Path) -> None:
     settings = Settings(data=tmp_path, port=0, embedder="off", reranker="off", connections=3)
     with serving(settings) as server, ExitStack() as held:

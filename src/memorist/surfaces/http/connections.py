@@ -1,7 +1,7 @@
 """What a connection may cost before anybody knows who is at its other end: bytes, headers, seconds and descriptors.
 
 A connection over a limit is told so in words and then cut. Where connections run out, the one that has waited longest
-without a request at work makes room.
+without a request of somebody who is known makes room.
 """
 
 import asyncio
@@ -15,10 +15,12 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+from memorist.addresses import network_of
 from memorist.errors import HeadersTooLarge, Invalid, MemoristError, RequestTimeout, ServerBusy
 from memorist.ids import new_id
 from memorist.secrets.logs import redacting_logger
 from memorist.settings import Settings
+from memorist.surfaces.http.callers import KNOWN
 from memorist.surfaces.http.problems import problem
 from memorist.surfaces.http.tls import Tls, TlsGate
 
@@ -115,8 +117,9 @@ class Connections:
                 del self._peers[protocol.peer]
 
     def _make_room(self, peer: str | None) -> bool:
-        """End the connection that has waited longest: of that peer, or of all where none is given."""
-        waiting = (one for one in self._open if one.is_waiting and peer in (None, one.peer))
+        """End the connection that has waited longest, of that peer or of all where none is given. One whose sender
+        nobody knows waits, too."""
+        waiting = (one for one in self._open if (one.is_waiting or one.is_unknown) and peer in (None, one.peer))
         longest = next(waiting, None)
         if longest is None:
             return False
@@ -165,6 +168,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._unsent = 0
         self._refusal: MemoristError | None = None
         self._since = self.loop.time()
+        self._ends = self._since  # When all of a body is to be here, of who is not known.
         self.peer = ""
         self.on_secured: Callable[[], None] = lambda: None
 
@@ -172,6 +176,11 @@ class GuardedProtocol(HttpToolsProtocol):
     def is_waiting(self) -> bool:
         """Whether no request is at work here, so that ending it costs nobody an answer."""
         return not self.pipeline and (self.cycle is None or self.cycle.response_complete)
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether a request comes of somebody who has shown no valid key, and is not signed in."""
+        return self._stage is _Stage.BODY and not self.pipeline and KNOWN not in self.cycle.scope["state"]
 
     def end_if_late(self, now: float) -> None:
         """Cut the connection where it has taken too long for what it is at."""
@@ -200,13 +209,13 @@ class GuardedProtocol(HttpToolsProtocol):
                 self.transport.abort()
         elif self.flow.read_paused or self.cycle.waiting_for_100_continue:
             self._since = now  # It waits for us.
-        elif elapsed > self._limits.body_seconds:
+        elif elapsed > self._limits.body_seconds or (self.is_unknown and now > self._ends):
             self._refuse(RequestTimeout())
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self.on_secured()
         super().connection_made(transport)
-        self.peer = self.client[0] if self.client else ""
+        self.peer = network_of(self.client[0]) if self.client else ""
         if not self.shared.admit(self):
             self._refuse(ServerBusy("Too many connections are open. Close those that are not used, and try again."))
             transport.close()
@@ -255,6 +264,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._unread = 0
         self._enter(_Stage.BODY)
+        self._ends = self._since + self._limits.body_seconds
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
