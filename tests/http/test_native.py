@@ -223,6 +223,14 @@ def test_export_goes_in_again_part_by_part(ada: httpx2.Client) -> None:
     assert (first.json()["imported"], rest.json()["imported"]) == (2, 1)
     refused = ada.post("/v1/records/import", json={"lines": [header, "{}"]}, params={"after": 7})
     assert "Line 9" in refused.json()["detail"]
+    refused = ada.post("/v1/records/import", json={"lines": [header, "{}"]}, params={"after": 10_000_000})
+    assert "Line 10000002" in refused.json()["detail"]
+
+
+def test_index_is_finished_by_who_writes(served: Served, tenant: str) -> None:
+    with served.client(tenant, Role.READER) as reader, served.client(tenant) as ada:
+        assert_problem(reader.post("/v1/records/index"), 403, "forbidden")
+        assert ada.post("/v1/records/index").json() == {"waiting": 0}
 
 
 def test_erasure_has_a_receipt_that_can_be_verified(ada: httpx2.Client) -> None:

@@ -120,7 +120,7 @@ class Transfer:
                 yield json.dumps({"document": document_to_record(document)}, ensure_ascii=False)
             after = page[-1]
 
-    def import_(self, principal: Principal, lines: Iterable[str]) -> Iterator[ImportReport]:
+    def import_(self, principal: Principal, lines: Iterable[str], *, after: int = 0) -> Iterator[ImportReport]:
         """Write what an export holds, batch by batch, yielding the report so far after each.
 
         A memory whose id exists is left alone, so that an import can be repeated. One whose name or text belongs to
@@ -128,10 +128,11 @@ class Transfer:
         whole tenant shares, where the caller may not write those, as shared, and one that was erased here, and so is
         not written again, as erased. What all profiles of a user share by its name is written for the caller's profile
         where it may not share. The policy is set where an admin imports into a tenant without one and without memories.
-        Raises InvalidField or Forbidden with the line's number; batches before it are stored.
+        Raises InvalidField or Forbidden with the line's number; batches before it are stored. `after` counts lines
+        that came between the first and the second of these, and are not here.
         """
         chunks: set[str] = set()
-        yield from self._go_through(principal, lines, partial(self._write, chunks))
+        yield from self._go_through(principal, lines, partial(self._write, chunks), after)
 
     def preview(self, principal: Principal, lines: Iterable[str]) -> Iterator[ImportReport]:
         """What `import_` would report, where nothing is written. Raises as it does."""
@@ -144,11 +145,12 @@ class Transfer:
         principal: Principal,
         lines: Iterable[str],
         take: Callable[[Principal, list[ExportLine], ImportReport], None],
+        after: int = 0,
     ) -> Iterator[ImportReport]:
         access.require(principal, access.Action.WRITE)
         report = ImportReport()
         batch: list[ExportLine] = []
-        for line in self._writable(principal, lines, report):
+        for line in self._writable(principal, self._parse(principal, lines, after), report):
             batch.append(line)
             if len(batch) == _BATCH:
                 take(principal, batch, report)
@@ -157,11 +159,13 @@ class Transfer:
         take(principal, batch, report)
         yield report
 
-    def _writable(self, principal: Principal, lines: Iterable[str], report: ImportReport) -> Iterator[ExportLine]:
+    def _writable(
+        self, principal: Principal, lines: Iterable[ExportLine], report: ImportReport
+    ) -> Iterator[ExportLine]:
         """The lines as the caller may write them."""
         may_share = access.allows(principal, access.Action.SHARE)
         common: list[ExportLine] = []
-        for line in self._parse(principal, lines):
+        for line in lines:
             if may_share or not _is_shared(line):
                 yield line
             elif line.memory is None or line.owner != Owner(principal.user) or principal.user is None:
@@ -172,7 +176,7 @@ class Transfer:
         # Last, so that what the profile has under the same name comes before what all of them were shown.
         yield from common
 
-    def _parse(self, principal: Principal, lines: Iterable[str]) -> Iterator[ExportLine]:
+    def _parse(self, principal: Principal, lines: Iterable[str], after: int) -> Iterator[ExportLine]:
         number = 0
         for number, line in enumerate(lines, start=1):
             if number == 1:
@@ -181,9 +185,9 @@ class Transfer:
                 try:
                     yield self._parse_line(principal, line)
                 except (InvalidField, InvalidId, InvalidJson) as error:
-                    raise InvalidField(f"Line {number}: {error.message}", field=error.field) from error
+                    raise InvalidField(f"Line {number + after}: {error.message}", field=error.field) from error
                 except Forbidden as error:
-                    raise Forbidden(f"Line {number}: {error.message}") from error
+                    raise Forbidden(f"Line {number + after}: {error.message}") from error
         if number == 0:
             check_header("{}")
 

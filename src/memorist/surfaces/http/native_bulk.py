@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from itertools import chain, repeat
+from itertools import chain
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
@@ -12,6 +12,7 @@ from starlette.responses import Response, StreamingResponse
 from memorist.codec import to_record
 from memorist.learning.service import ExtractedMemories
 from memorist.learning.transcript_files import short_enough
+from memorist.platform import access
 from memorist.platform.validation import MAX_BATCH
 from memorist.platform.values import Principal
 from memorist.surfaces.http.bodies import JsonBody
@@ -29,8 +30,8 @@ whoami = APIRouter(prefix="/v1", tags=["native"])
 
 # So long a request may work before it answers how far it is.
 _INDEX_SECONDS = 5.0
-# Each is gone through again, so that an error names the right line.
-_MOST_LINES = 10_000_000
+_MOST_LINES = 1_000_000
+_MOST_BEFORE = 10_000_000
 _LINES = "application/x-ndjson"
 
 
@@ -41,12 +42,14 @@ class NewTranscript(JsonBody):
 
 
 class ExportedLines(JsonBody):
-    lines: list[str] = Field(description="The first line of an export, and any of the others.")
+    lines: list[str] = Field(
+        max_length=_MOST_LINES, fail_fast=True, description="The first line of an export, and any of the others."
+    )
 
 
 class MemoryIds(JsonBody):
     ids: list[MemoryId] = Field(
-        json_schema_extra={"minItems": 1, "maxItems": MAX_BATCH}, description="The ids of the memories."
+        max_length=MAX_BATCH, json_schema_extra={"minItems": 1}, description="The ids of the memories."
     )
 
 
@@ -108,15 +111,14 @@ def import_records(
     request: Request,
     exported: ExportedLines,
     after: Annotated[
-        int, Query(ge=0, le=_MOST_LINES, description="Lines that other requests sent: errors count from there.")
+        int, Query(ge=0, le=_MOST_BEFORE, description="Lines that other requests sent: errors count from there.")
     ] = 0,
 ) -> Response:
     """What is there already is left alone, so that it can be repeated. A long export goes in parts, each after the
     first line of the whole.
     """
-    lines = chain(exported.lines[:1], repeat("", after), exported.lines[1:])
     report = ImportReport()
-    for report in core_of(request).transfer.import_(source(request), lines):  # noqa: B007
+    for report in core_of(request).transfer.import_(source(request), exported.lines, after=after):  # noqa: B007
         pass
     return Json(to_record(report))
 
@@ -124,9 +126,11 @@ def import_records(
 @router.post("/index", response_model=WaitingRow, summary="Have everything found by meaning")
 def finish_index(request: Request) -> Response:
     """Works for a few seconds and answers how many memories of the tenant still wait: ask again until none does."""
+    principal = source(request)
+    access.require(principal, access.Action.WRITE)
     until = time.monotonic() + _INDEX_SECONDS
     waiting = 0
-    for progress in core_of(request).indexer.finish(source(request).tenant):
+    for progress in core_of(request).indexer.finish(principal.tenant):
         waiting = progress.waiting
         if time.monotonic() > until:
             break
