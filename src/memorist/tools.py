@@ -160,7 +160,7 @@ class RecallArguments(Arguments):
         "names, numbers and identifiers that you know make it sharper."
     )
     top_k: int = Field(5, ge=1, le=validation.MAX_TOP_K, description="How many items to return at most.")
-    source_kinds: list[KindName] | None = Field(
+    source_kinds: Annotated[list[KindName], Field(fail_fast=True)] | None = Field(
         None,
         description="Only these kinds: chat_message (what was said), tool_output (what tools returned), "
         "document_chunk (parts of uploaded documents), fact (what was stored on purpose). Leave out to search all.",

@@ -10,10 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from pydantic import BaseModel, ValidationError
 
 from memorist.platform import validation
 from memorist.platform.values import Role
 from memorist.settings import Settings
+from memorist.surfaces.http.native import NewRecords
+from memorist.surfaces.http.native_bulk import ExportedLines, MemoryIds
+from memorist.surfaces.http.turns import NewTurn
 from tests.http.conftest import Served, new_memory, serving
 
 VALID_ID = "mem_01J9Z3K4M5N6P7Q8R9S0T1V2W3"
@@ -110,6 +114,55 @@ def test_refused_field_is_named_as_it_was_sent(
 ) -> None:
     problem = ada.post(path, json=body).json()
     assert [one["field"] for one in problem["errors"]] == fields
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [(NewRecords, "records"), (ExportedLines, "lines"), (MemoryIds, "ids"), (NewTurn, "messages")],
+)
+def test_long_list_is_refused_before_all_of_it_is_looked_at(body: type[BaseModel], field: str) -> None:
+    """Each wrong item is another error, and nobody else is served while they are made."""
+    with pytest.raises(ValidationError) as refused:
+        body.model_validate({field: [0] * 100_000})
+    assert refused.value.error_count() <= 1
+
+
+def test_most_names_that_there_are_not_are_not_even_told() -> None:
+    with pytest.raises(ValidationError) as refused:
+        NewTurn.model_validate({**{f"unknown{number}": 0 for number in range(10_000)}, "messages": 5})
+    told = [one["loc"][0] for one in refused.value.errors()]
+    assert (told[0], told[1:]) == ("messages", [f"unknown{number}" for number in range(20)])
+
+
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [("/v1/records/batch", "records"), ("/v1/records/erase", "ids"), ("/v1/turns", "messages")],
+)
+def test_list_that_is_too_long_is_named(ada: httpx2.Client, path: str, field: str) -> None:
+    answer = ada.post(path, json={field: [0] * 2000})
+    problem = assert_problem(answer, 400 if path == "/v1/turns" else 422, "invalid_field")
+    assert problem["field"] == field
+    assert "at most 1000" in str(problem["detail"])
+
+
+def test_argument_of_a_tool_is_refused_at_its_first_wrong_item(ada: httpx2.Client) -> None:
+    question = {"query": "x", "source_kinds": [0] * 100_000}
+    for path in ("/v1/tools/recall", "/v1/records/recall"):
+        problem = assert_problem(ada.post(path, json=question), 422, "invalid_field")
+        assert problem["field"] == "source_kinds.0"
+        assert len(problem.get("errors", [])) <= 1  # type: ignore[arg-type]
+
+
+def test_large_body_of_who_only_reads_is_not_read(served: Served, tenant: str) -> None:
+    """It is announced, and never sent: who waited for it would never answer."""
+    key = served.key(tenant, Role.READER, "ada")
+    host, port = served.url.removeprefix("http://").split(":")
+    head = (
+        f"POST /v1/records/import HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\nContent-Length: {10**8}\r\n\r\n"
+    )
+    with socket.create_connection((host, int(port)), timeout=20) as raw:
+        raw.sendall(head.encode())
+        assert raw.recv(12) == b"HTTP/1.1 403"
 
 
 @pytest.mark.parametrize(

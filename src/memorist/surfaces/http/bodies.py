@@ -1,5 +1,6 @@
 """What the bodies of requests have in common."""
 
+from itertools import islice
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, model_validator
@@ -8,6 +9,7 @@ from pydantic_core import CoreSchema
 
 # What is said of a field whatever its type.
 _BESIDE = ("title", "description", "default", "examples")
+_MOST_UNKNOWN = 20
 
 
 def one_of(first: str, second: str, none: tuple[str | None, ...] = (None,), **beside: Any) -> dict[str, Any]:
@@ -34,7 +36,13 @@ class JsonBody(BaseModel):
     def _without_nulls(cls, given: Any) -> Any:
         if not isinstance(given, dict):
             return given
-        return {name: value for name, value in given.items() if value is not None or not cls._has_default(name)}
+        # Each name that there is not is refused, which takes its time; nobody is told of more than some.
+        dropped = set(islice((name for name in given if name not in cls.model_fields), _MOST_UNKNOWN, None))
+        return {
+            name: value
+            for name, value in given.items()
+            if name not in dropped and (value is not None or not cls._has_default(name))
+        }
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:

@@ -37,7 +37,7 @@ RecalledRecord = record_of(Recalled)
 
 
 class NewRecords(JsonBody):
-    records: list[NewRecord] = Field(json_schema_extra={"maxItems": MAX_BATCH})
+    records: list[NewRecord] = Field(max_length=MAX_BATCH)
 
 
 class RememberedRecords(BaseModel):

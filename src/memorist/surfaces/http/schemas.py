@@ -9,7 +9,15 @@ from operator import or_
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler, WithJsonSchema, create_model
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    WithJsonSchema,
+    create_model,
+)
 from pydantic_core import CoreSchema, core_schema
 
 from memorist.codec import fields_of, from_record
@@ -199,5 +207,5 @@ def json_type(hint: Any, *, is_body: bool = False) -> Any:
     if origin is not None and issubclass(origin, Mapping):
         return dict[str, json_type(arguments[1], is_body=is_body)]  # type: ignore[misc]
     if origin is not None and issubclass(origin, Sequence):
-        return list[json_type(arguments[0], is_body=is_body)]  # type: ignore[misc]
+        return Annotated[list[json_type(arguments[0], is_body=is_body)], Field(fail_fast=True)]  # type: ignore[misc]
     return hint
