@@ -15,6 +15,7 @@ from tests.dashboard.conftest import People, Person
 from tests.dashboard.sweeps import check_looks
 from tests.dashboard.test_memories import rows, shows, tick
 from tests.support.browser import PHONE
+from tests.test_patterns import ended_after
 
 
 def search(page: Page, text: str) -> None:
@@ -239,8 +240,17 @@ def test_snippets_are_plain_words(text: str, asked: str, shown: str) -> None:
     assert "".join(piece.text for piece in snippet_of(text, asked)) == shown
 
 
-def test_snippet_begins_near_what_was_found() -> None:
-    pieces = snippet_of("far " * 500 + "needle " + "away " * 500, "NEEDLE")
+@pytest.mark.parametrize("hostile", ["[", "[a](", "**a", "`a", "[a](b"])
+def test_long_text_is_shown_in_no_time(hostile: str) -> None:
+    """Nobody else is served meanwhile."""
+    with ended_after(1.0):
+        assert "".join(piece.text for piece in snippet_of(hostile * 300_000, "")).endswith("…")
+        assert snippet_of(hostile * 300_000 + " needle", "needle")[-1].text == "needle"
+
+
+@pytest.mark.parametrize("times", [500, 20_000])
+def test_snippet_begins_near_what_was_found(times: int) -> None:
+    pieces = snippet_of("far " * times + "needle " + "away " * times, "NEEDLE")
     assert [piece.text for piece in pieces if piece.is_found] == ["needle"]
     assert pieces[0].text.startswith("…")
     assert pieces[-1].text.endswith("…")

@@ -12,7 +12,7 @@ _RULE = re.compile(r"\s*:?-+:?\s*")
 _BETWEEN_CELLS = re.compile(r"(?<!\\)\|")
 _INLINE = re.compile(
     r"`(?P<code>[^`\n]+)`|\*\*(?P<strong>[^*\n]+)\*\*|__(?P<strong_>[^_\n]+)__|(?<![\w*])\*(?P<em>[^*\s][^*\n]*)\*(?!\w)"
-    r"|!?\[(?P<link>[^\]\n]{1,500})\]\((?P<address>(?:[^()\s]|\([^()\s]*\))*)\)"
+    r"|!?\[(?P<link>[^\[\]\n]{1,500}+)\]\((?P<address>(?:[^()\s]|\([^()\s]*\))*)\)"
 )
 _KINDS = {"code": "code", "strong": "strong", "strong_": "strong", "em": "em"}
 

@@ -7,12 +7,14 @@ from memorist.platform import folding
 
 _SHOWN = 420
 _BEFORE = 120
+# So much of a long text is read for it: taking marks out of all of it would take long, and nobody else is served.
+_READ = 4000
 # Marks of Markdown that say how a text looks, not what it says.
 _MARKS = (
     (re.compile(r"^ {0,3}#{1,6} +", re.M), ""),
     (re.compile(r"\*\*([^*\n]+)\*\*"), r"\1"),
     (re.compile(r"`([^`\n]+)`"), r"\1"),
-    (re.compile(r"\[([^\]\n]{1,500})\]\([^)\s]{1,500}\)"), r"\1"),
+    (re.compile(r"\[([^\[\]\n]{1,500}+)\]\([^)\s]{1,500}+\)"), r"\1"),
 )
 
 
@@ -23,13 +25,21 @@ class SnippetPiece(NamedTuple):
 
 def snippet_of(text: str, asked: str, *, fuzzy: bool = False) -> tuple[SnippetPiece, ...]:
     """As much as a row can show, from a little before the first word that was asked for, each of them marked."""
-    plain = _plain(text.strip())
+    text = text.strip()
     looked_for = _pattern(asked, fuzzy=fuzzy)
-    first = looked_for.search(plain) if looked_for is not None else None
-    start = 0 if first is None or first.start() < _SHOWN // 2 else first.start() - _BEFORE
+    began = _begin(text, looked_for, _READ // 2) if len(text) > _READ else 0
+    plain = _plain(text[began : began + _READ])
+    start = _begin(plain, looked_for, _BEFORE)
     shown = plain[start : start + _SHOWN]
-    shown = f"{'…' if start else ''}{shown.rstrip() + '…' if start + _SHOWN < len(plain) else shown}"
+    is_more = start + _SHOWN < len(plain) or began + _READ < len(text)
+    shown = f"{'…' if began or start else ''}{shown.rstrip() + '…' if is_more else shown}"
     return tuple(_pieces(shown, looked_for))
+
+
+def _begin(text: str, looked_for: re.Pattern[str] | None, before: int) -> int:
+    """Where to begin so that the first of what was looked for is shown, with so much before it."""
+    first = looked_for.search(text) if looked_for is not None else None
+    return 0 if first is None or first.start() < max(before, _SHOWN // 2) else first.start() - before
 
 
 def _plain(text: str) -> str:
