@@ -31,6 +31,17 @@ def encrypted_pdf(password: str) -> bytes:
     return written.getvalue()
 
 
+def packed_pdf(text: str) -> bytes:
+    """The same with one page, whose description is compressed."""
+    from pypdf import PdfWriter
+
+    writer = PdfWriter(clone_from=BytesIO(pdf(text)))
+    writer.pages[0].compress_content_streams()
+    written = BytesIO()
+    writer.write(written)
+    return written.getvalue()
+
+
 def _file(objects: list[bytes]) -> bytes:
     content = b"%PDF-1.4\n"
     offsets = []

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memorist.documents import MEDIA_TYPES, extract_text, media_type_of, read_document
 from memorist.documents.structure import ExtractedText
 from memorist.errors import InvalidField
-from tests.documents.pdfs import encrypted_pdf, pdf
+from tests.documents.pdfs import encrypted_pdf, packed_pdf, pdf
 
 
 def html(page: str) -> str:
@@ -204,6 +204,13 @@ def test_a_pdf_that_unfolds_without_end_is_refused(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("memorist.documents.extraction.MAX_PDF_CHARACTERS", 10)
     with pytest.raises(InvalidField, match="Split the PDF"):
         read_document(pdf("Trains leave at noon."), "application/pdf")
+
+
+def test_a_pdf_that_is_packed_beyond_measure_is_refused() -> None:
+    """Each MB of what describes a page takes seconds."""
+    with pytest.raises(InvalidField, match="far more than it is"):
+        read_document(packed_pdf("again and " * 100_000), "application/pdf")
+    assert read_document(packed_pdf("now and then"), "application/pdf")[0].text == "now and then"
 
 
 def test_a_pdf_as_decoded_text_is_refused() -> None:

@@ -14,6 +14,10 @@ TEXT, MARKDOWN, HTML, PDF = MEDIA_TYPES = ("text/plain", "text/markdown", "text/
 
 # A small PDF can unfold into text without end.
 MAX_PDF_CHARACTERS = 20_000_000
+# Reading what describes a page takes seconds for each MB of it, and what repeats itself is packed into next to nothing;
+# in other files a byte holds a few of it.
+_MOST_UNFOLDED = 30
+_UNFOLDED_ANYWAY = 250_000
 
 _ENDINGS = {
     MARKDOWN: "md markdown",
@@ -95,9 +99,16 @@ def _pdf_pages(content: bytes) -> Iterator[str]:
         ) from error
     # It tells of every oddity that it mends, and quotes the document in doing so.
     logging.getLogger("pypdf").setLevel(logging.ERROR)
+    left = _UNFOLDED_ANYWAY + _MOST_UNFOLDED * len(content)
     try:
         for page in PdfReader(BytesIO(content)).pages:
+            described = page.get_contents()
+            left -= 0 if described is None else len(described.get_data())
+            if left < 0:
+                raise InvalidField.of("content", "unfolds into far more than it is. Export it anew, or split the PDF.")
             yield page.extract_text().replace("\r\n", "\n").replace("\r", "\n")
+    except InvalidField:
+        raise
     except (FileNotDecryptedError, DependencyError) as error:
         raise InvalidField.of("content", "is an encrypted PDF. Remove its password and send it again.") from error
     except Exception as error:  # pypdf promises no kind of error for a broken file

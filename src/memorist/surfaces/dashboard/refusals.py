@@ -40,6 +40,7 @@ _RULES = (
     to_say("must lie in the future."),
     to_say("is an encrypted PDF. Remove its password and send it again."),
     to_say("is no PDF that can be read. Repair or export it anew."),
+    to_say("unfolds into far more than it is. Export it anew, or split the PDF."),
     to_say("is no {encoding} text at byte {place}. Save it as UTF-8, or name the media type that it has."),
 )
 _SENTENCES = (
