@@ -275,6 +275,12 @@ class Store(Protocol):
         """Which of these pieces, of 8 bytes or more, the files of the database hold; None where they are a server's."""
         ...
 
+    def held_by_rows(self, pieces: Collection[bytes]) -> frozenset[bytes]:
+        """Which of these pieces, which the files hold, are a living row's, also where one of its values ends and the
+        next begins: they are no trace of what was erased.
+        """
+        ...
+
     def own_words(self) -> bytes:
         """What the files of the database hold whatever is stored: the definitions of tables, and the like."""
         ...

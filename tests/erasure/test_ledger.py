@@ -13,8 +13,8 @@ import pytest
 
 from memorist.bootstrap import create_backup, open_core, restore_backup
 from memorist.core import Core
-from memorist.erasure.ledger import ledger_lines
-from memorist.erasure.values import Erased, ErasureKind, ErasureStatus
+from memorist.erasure.ledger import ledger_lines, receipt_from_record, receipt_to_record
+from memorist.erasure.values import Erased, ErasureKind, ErasureStatus, Verification
 from memorist.errors import Conflict, InvalidField, StoreBusy, StoreCorrupt, StoreUnavailable
 from memorist.ids import new_id
 from memorist.memories import writing
@@ -226,6 +226,12 @@ def test_ledger_says_nothing_about_anybody(core: Core, ada: Principal, rng: rand
     lines = list(ledger_lines(core.store, ada.tenant))
     assert not any(marker in line for marker in planter.markers for line in lines)
     assert not any('"ada"' in line for line in lines)
+
+
+def test_receipt_of_an_earlier_version_is_read_without_what_it_told_of_others(tenant: str) -> None:
+    receipt = make_receipt(tenant, request=None, verification=Verification(ok=True, checked_at=START, samples=3))
+    record = receipt_to_record(receipt)
+    assert receipt_from_record({**record, "verification": {**record["verification"], "samples_shared": 2}}) == receipt
 
 
 @pytest.mark.parametrize(

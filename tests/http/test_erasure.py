@@ -44,6 +44,26 @@ def test_admin_erases_a_user_and_both_see_the_receipt(by_keyword: Served) -> Non
         assert bob.get("/v1/receipts").status_code == admin.get("/v1/receipts").status_code == 401
 
 
+def test_receipt_tells_nothing_of_what_others_hold(by_keyword: Served) -> None:
+    """Whoever erases guesses would otherwise read the texts of others by it, letter by letter."""
+    ours, theirs = (by_keyword.core.identity.create_tenant(new_tenant())[0].id for _ in range(2))
+    secret = "was told the diagnosis: lupus"
+    with by_keyword.client(ours, Role.USER, "eve") as eve:
+        for tenant, user in ((ours, "bob"), (theirs, "victim-of-guesses")):
+            with by_keyword.client(tenant, Role.USER, user) as other:
+                assert other.post("/v1/records", json={"content": secret}).status_code == 201
+
+        def found(guess: str) -> dict[str, object]:
+            made = eve.post("/v1/records", json={"content": guess}).json()["memory"]["id"]
+            receipt = eve.post("/v1/records/erase", json={"ids": [made]}).json()
+            assert eve.get(f"/v1/receipts/{receipt['id']}").json() == receipt
+            return {name: value for name, value in receipt["verification"].items() if name != "checked_at"}
+
+        assert found("the diagnosis: lupus") == found("the diagnosis: gouts")
+        # In the file of the database a user's name is followed by the kind of the memory and by its text.
+        assert found("of-guessesfactwas told") == found("of-guessesfactwas gout")
+
+
 def test_admin_erases_themselves_only_where_that_was_said_twice(by_keyword: Served, tenant: str) -> None:
     with by_keyword.client(tenant, Role.ADMIN, "ada") as ada:
         refused = ada.delete("/v1/admin/users/ada")

@@ -126,8 +126,7 @@ def receipt_from_record(record: Mapping[str, Any], tenant: str | None = None) ->
             due_at=from_iso(record["due_at"]),
             subject=validation.text("subject", record["subject"], longest=64, empty=True),
             counts={str(table): int(count) for table, count in record["counts"].items()},
-            verification=verification
-            and Verification(**{**verification, "checked_at": from_iso(verification["checked_at"])}),
+            verification=verification and Verification.known(verification, from_iso(verification["checked_at"])),
             remains=tuple(map(str, record["remains"])),
             finished_at=_moment(record["finished_at"]),
         )

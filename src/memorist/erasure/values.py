@@ -24,6 +24,7 @@ class ErasureKind(StrEnum):
 
 # These take nothing along that is not theirs: a conversation may age away, what was learned from it is meant to stay.
 DETACHING = (ErasureKind.RETENTION, ErasureKind.RESET)
+_OF_OTHERS = "samples_shared"
 
 
 class ErasureStatus(StrEnum):
@@ -40,7 +41,7 @@ class Verification:
     """What was looked for after an erasure, and what of it was found. `samples` are pieces of the erased texts.
 
     `rows` counts by table what still named an erased memory or user; `ids_in_files` and `samples_in_files` are None
-    where the database's files cannot be read. A sample that a living row holds as well is counted as `samples_shared`.
+    where the database's files cannot be read. What a living row holds as well is no trace, and is counted nowhere.
     """
 
     ok: bool
@@ -50,8 +51,14 @@ class Verification:
     ids_in_files: int | None = None
     samples: int = 0
     samples_in_files: int | None = None
-    samples_shared: int = 0
     name_in_files: int | None = None
+
+    @classmethod
+    def known(cls, stored: Mapping[str, Any], checked_at: datetime) -> "Verification":
+        """Of what was stored. Earlier versions counted what others hold, too, which is told to nobody."""
+        return cls(
+            **{**{name: value for name, value in stored.items() if name != _OF_OTHERS}, "checked_at": checked_at}
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,10 +42,10 @@ class Verifier:
         # Listed only where something is found; its own too, where nobody has entered it among the others.
         tenants = cache(lambda: {receipt.tenant, *(tenant.id for tenant in self._store.list_tenants())})
         found_ids = self._ids_in_files(memory_ids, tenants)
-        found, shared = self._pieces_in_files(samples, tenants)
+        found = self._pieces_in_files(samples, tenants)
         named = None
         if user is not None and len(user.encode()) >= SHORTEST:
-            named, _ = self._pieces_in_files([user.encode()], tenants)
+            named = self._pieces_in_files([user.encode()], tenants)
         return Verification(
             ok=not rows and not found_ids and not found and not named,
             checked_at=self._clock.now(),
@@ -54,7 +54,6 @@ class Verifier:
             ids_in_files=found_ids,
             samples=len(samples),
             samples_in_files=found,
-            samples_shared=shared,
             name_in_files=named,
         )
 
@@ -113,15 +112,19 @@ class Verifier:
         }
         return len(set(here) - living)
 
-    def _pieces_in_files(self, pieces: Collection[bytes], tenants: _Tenants) -> tuple[int | None, int]:
-        """How many pieces are in the files and explained by nothing, and how many are in a living row, or our words."""
+    def _pieces_in_files(self, pieces: Collection[bytes], tenants: _Tenants) -> int | None:
+        """How many pieces are in the files and explained by nothing.
+
+        How many a living row explains is told to nobody: by such a number a caller who erases guesses of their own
+        would read what others wrote, letter by letter.
+        """
         found = self._store.search_files(pieces)
         if not found:
-            return (None if found is None else 0), 0
+            return None if found is None else 0
         asked = sorted(found) if len(found) <= _ASKED else random.sample(sorted(found), _ASKED)
         own = self._store.own_words()
-        unexplained = sum(piece not in own and not self._is_living(piece.decode(), tenants) for piece in asked)
-        return unexplained, len(found) - unexplained
+        left = [piece for piece in asked if piece not in own and not self._is_living(piece.decode(), tenants)]
+        return len(set(left) - self._store.held_by_rows(left)) if left else 0
 
     def _is_living(self, piece: str, tenants: _Tenants) -> bool:
         return any(

@@ -1,6 +1,6 @@
 """What SqlStore needs of a database: connections that run named statements, in transactions."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -89,6 +89,10 @@ class Driver(Protocol):
 
     def files(self) -> list[Path]:
         """The files that hold the database, brought up to date; none where they are a server's."""
+        ...
+
+    def held_by_rows(self, pieces: Collection[bytes]) -> frozenset[bytes]:
+        """Those of the pieces that a living row of anybody holds as `files` have it: value after value."""
         ...
 
     def backup(self, path: Path) -> None:

@@ -17,7 +17,7 @@ def find_in_files(files: Iterable[Path], pieces: Collection[bytes]) -> frozenset
     """Those of the pieces, of 8 bytes or more each, that one of the files holds. Raises OSError."""
     if not pieces:
         return frozenset()
-    search = _FileSearch(pieces)
+    search = PieceSearch(pieces)
     found: set[bytes] = set()
     for file in files:
         for block in _blocks(file, overlap=max(map(len, pieces)) - 1):
@@ -54,7 +54,9 @@ def _handle(file: Path) -> int:
         return _handles[key]
 
 
-class _FileSearch:
+class PieceSearch:
+    """Finds pieces, of 8 bytes or more each, in blocks of bytes."""
+
     def __init__(self, pieces: Collection[bytes]) -> None:
         import numpy as np  # Only those who erase pay for importing it.
 

@@ -111,7 +111,7 @@ def _from_row(tenant: str, row: tuple[Any, ...]) -> Receipt:
         subject=subject,
         request=json.loads(request) if request else None,
         counts=json.loads(counts),
-        verification=found and Verification(**{**found, "checked_at": from_micros(found["checked_at"])}),
+        verification=found and Verification.known(found, from_micros(found["checked_at"])),
         remains=tuple(json.loads(remains)),
         finished_at=optional_moment(finished),
     )

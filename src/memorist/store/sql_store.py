@@ -230,6 +230,9 @@ class SqlStore:
         files = self.driver.files()
         return find_in_files(files, pieces) if files else None
 
+    def held_by_rows(self, pieces: Collection[bytes]) -> frozenset[bytes]:
+        return self.driver.held_by_rows(pieces)
+
     def own_words(self) -> bytes:
         return "\n".join(row[0] for row in self._global_rows("list_own_words", {})).encode()
 

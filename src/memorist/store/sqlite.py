@@ -3,7 +3,7 @@
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -15,6 +15,7 @@ from memorist.store.backups import placed
 from memorist.store.drivers import Connection, Parameters, Row, Values
 from memorist.store.group_commit import GroupCommit, QueuedWork
 from memorist.store.soundness import Soundness
+from memorist.store.sqlite_rows import held_by_rows
 from memorist.store.statements import SqlStatement
 
 T = TypeVar("T")
@@ -242,6 +243,14 @@ class SqliteDriver:
         self.checkpoint()
         beside = [self.path.with_name(self.path.name + ending) for ending in ("-wal", "-shm", "-journal")]
         return [file for file in (self.path, *beside) if file.exists()]
+
+    def held_by_rows(self, pieces: Collection[bytes]) -> frozenset[bytes]:
+        reader = self._take_reader()
+        try:
+            with _translated():
+                return held_by_rows(reader, pieces)
+        finally:
+            self._return_reader(reader)
 
     def backup(self, path: Path) -> None:
         """Raises StoreUnavailable where the file cannot be written, StoreCorrupt where the copy is not sound."""

@@ -949,7 +949,6 @@ export interface Verification {
   ids_in_files: number | null;
   samples: number;
   samples_in_files: number | null;
-  samples_shared: number;
   name_in_files: number | null;
 }
 

@@ -10,6 +10,7 @@ import pytest
 from memorist.errors import StoreError
 from memorist.ids import new_id, to_uuid
 from memorist.memories import writing
+from memorist.platform.values import Owner
 from memorist.ports import Store
 from memorist.testing.conformance.fixtures import StoreFixtures
 from memorist.testing.conformance.helpers import EVERYBODY, created, insert
@@ -105,6 +106,15 @@ class UpkeepConformance(StoreFixtures):
         assert words
         assert store.search_files(words) in (None, frozenset(words))
         assert b"quetzalcoatl" not in store.own_words()
+
+    def test_rows_explain_what_the_files_hold_also_across_their_values(self, store: Store, tenant: str) -> None:
+        memory = make_memory(tenant, owner=Owner("quetzalcoatl"), content="plays the marimba")
+        created(store, memory)
+        across = f"quetzalcoatl{memory.kind}plays".encode()
+        pieces = {b"plays the marimba", across, b"plays no marimba"}
+        # A sealed text is in no file.
+        found = store.search_files(pieces)
+        assert found is None or store.held_by_rows(pieces) == found <= pieces - {b"plays no marimba"}
 
 
 def _finding(store: Store, tenant: str, thorough: bool) -> str:

@@ -108,7 +108,11 @@ def download(visit: Visit) -> Response:
 def verify(visit: Visit) -> Response:
     """Look again, now; what is found is shown, and the receipt stays as it is."""
     receipt = visit.core.erasure.get(visit.principal, visit.path("id"))
-    found = visit.core.erasure.verifier.verify(receipt, user=visit.text("name") or None)
+    name = visit.text("name") or None
+    # Of any other text, the answer would tell whether somebody has it.
+    if name is not None and not receipt.is_about(name):
+        raise InvalidField(say("The receipt is not about that name."), field="name")
+    found = visit.core.erasure.verifier.verify(receipt, user=name)
     told: dict[str, Any] = {
         "receipt": receipt,
         "verification": found,

@@ -8,7 +8,7 @@ from memorist.memories.kinds import KINDS
 from memorist.memories.policies import policy_to_record
 from memorist.memories.policy import Derived, Move, Policy, PolicyRevision, Windows
 from memorist.memories.values import Kind
-from memorist.surfaces.dashboard.wording import day, number, say, say_n, to_say
+from memorist.surfaces.dashboard.wording import day, number, say, to_say
 
 _MOVES = {
     Move.EXPIRED: to_say("deleted, since they are past their own time"),
@@ -199,13 +199,6 @@ def findings_of(found: Verification) -> list[VerificationFinding]:
         findings.append(_in_files(found.ids_in_files, found.ids, _IDS_IN_FILES))
     if found.samples and found.samples_in_files is not None:
         findings.append(_in_files(found.samples_in_files, found.samples, _PIECES_IN_FILES))
-    if found.samples_shared:
-        said = say_n(
-            "{n} piece is in other memories too, where nothing was erased.",
-            "{n} pieces are in other memories too, where nothing was erased.",
-            found.samples_shared,
-        )
-        findings.append(VerificationFinding(None, said))
     if found.name_in_files is not None:
         is_gone = found.name_in_files == 0
         said = say("The name is not in the files.") if is_gone else say("The name is still in the files.")
