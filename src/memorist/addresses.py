@@ -33,6 +33,8 @@ def network_of(address: str) -> str:
     import ipaddress
 
     try:
-        return str(ipaddress.ip_network((address.partition("%")[0], 64), strict=False))
+        ip = ipaddress.IPv6Address(address.partition("%")[0])
     except ValueError:
         return address
+    # A socket of both versions shows one of version 4 so.
+    return str(ip.ipv4_mapped or ipaddress.ip_network((ip, 64), strict=False))

@@ -186,8 +186,8 @@ def test_part_that_another_took_is_left_to_it(
 
     llm.scripts = [after_the_claims]
     assert asking.extraction.read_transcript(ada, LONG).messages == 120
-    assert taken == [3]
-    assert len(llm.requests) == 4, "the two others are asked about once"
+    assert taken == [2], "not the one that is worked on"
+    assert len(llm.requests) == 3, "each is asked about once"
 
 
 def test_a_server_that_asks_to_wait_is_left_alone_so_long(

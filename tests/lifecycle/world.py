@@ -225,7 +225,9 @@ class World:
         word = row.text.split()[1]
         found = self.core.recall.recall(self.ada, Question(word, top_k=20, min_score=0.05)).hits
         expected = {one.id for one in self.rows.values() if one.text == row.text and one.is_recalled(self.now)}
-        assert {hit.memory.id for hit in found} == expected
+        # Of those that say the same, one comes back.
+        assert {hit.memory.id for hit in found} <= expected
+        assert bool(found) == bool(expected)
 
     def _attempt(
         self, row: Row, allowed: bool, refusal: type[MemoristError], call: Callable[[Principal, str], object]

@@ -305,11 +305,13 @@ class Ingestion:
         """Remove a document; its chunks are soft-deleted, as memories are. Raises NotFound or Forbidden."""
 
         def work(tx: Writer) -> Document:
-            document = _find_document(principal, document_id, tx)
-            access.require_document_writable(principal, document.owner)
+            found = _find_document(principal, document_id, tx)
+            access.require_document_writable(principal, found.owner)
             # Who replaces it meanwhile has other chunks, which would stay.
-            tx.documents.hold(document.owner, document_id=document.id)
-            document = tx.documents.get(document.owner, document.id) or _find_document(principal, document_id, tx)
+            tx.documents.hold(found.owner, document_id=found.id)
+            document = tx.documents.get(found.owner, found.id)
+            if document is None:  # Removed meanwhile; another of that id is not what was asked for.
+                raise NotFound(f"There is no document {document_id[:60]} that you may see.")
             self._memories.rows.retire(tx, principal, tx.documents.chunks_of(document), "deleted")
             tx.documents.erase(document)
             return document

@@ -416,7 +416,7 @@ class Extraction:
 
     def _is_kept(self, job: Job) -> bool:
         try:
-            return self._jobs.note(job, {})
+            return self._jobs.keep(job)
         except StoreError as error:
             _log.warning("the job %s is not kept: %s", job.id, error.message)
             return False

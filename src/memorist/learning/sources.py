@@ -16,7 +16,7 @@ from memorist.memories.hashes import content_hash, message_key
 from memorist.memories.service import Memories
 from memorist.memories.values import Kind, Memory, Position, Query, Status
 from memorist.platform import access, validation
-from memorist.platform.values import OwnerFilter, Principal
+from memorist.platform.values import Owner, OwnerFilter, Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock
 
@@ -57,9 +57,10 @@ class Sources:
     def add_said(
         self, principal: Principal, session: str, said: Sequence[Utterance], *, before: Sequence[Utterance]
     ) -> list[Memory]:
-        """Store what is said now, which is new however often it was said before; and of what a client sends as said
-        `before`, what the end of the session does not have. Returns the messages that are new: to let them be found by
-        meaning is left to the caller, by `index`.
+        """Store what is said now, which is new however often it was said before, unless it is the last message and its
+        turn failed: then it is sent again. And of what a client sends as said `before`, store what the end of the
+        session does not have. Returns the messages that are new: to let them be found by meaning is left to the caller,
+        by `index`.
 
         Raises InvalidField, Forbidden or StoreError.
         """
@@ -67,14 +68,11 @@ class Sources:
         owner = access.writable_owner(principal, None)
         most = 2 * len(before) + _OTHERS
         # No more is read than was sent: a session may be long.
-        last = (
-            self._store.read(principal.tenant, lambda tx: tx.surroundings.last_said(owner, session, most))
-            if before
-            else []
-        )
+        last, has_failed = self._store.read(principal.tenant, lambda tx: _end_of(tx, owner, session, most))
         known = _keys_of(last)
         fresh = [one for one in before if one.key not in known]
-        return self._add(principal, session, [*fresh, *said], lambda _, __: None)
+        new = [one for one in said if not (has_failed and _is_same(last[-1], one))]
+        return self._add(principal, session, [*fresh, *new], lambda _, __: None)
 
     def _add(self, principal: Principal, session: str, fresh: Sequence[Utterance], promise: Promise) -> list[Memory]:
         for one in fresh:
@@ -154,6 +152,20 @@ class Sources:
 
 def _is_short(memory: Memory) -> bool:
     return int((memory.meta or {}).get("size", 0)) <= _LONG_OUTPUT
+
+
+def _end_of(tx: Reader, owner: Owner, session: str, most: int) -> tuple[list[Memory], bool]:
+    """The last messages of a session, and whether the last of all came with a turn that failed."""
+    last = tx.surroundings.last_said(owner, session, most)
+    turn_id, is_of_turn, _ = str((last[-1].meta or {}).get("key") if last else "").partition("/")
+    turn = tx.turns.get(turn_id) if is_of_turn else None
+    return last, turn is not None and turn.status == "failed"
+
+
+def _is_same(last: Memory, one: Utterance) -> bool:
+    """Whether the last message of a session is what is said now."""
+    is_there = last.status is not Status.SOFT_DELETED and role_of(str((last.meta or {}).get("role"))) == one.role
+    return is_there and last.content == preview_of(one.content, validation.MAX_CONTENT)
 
 
 def _keys_of(messages: Iterable[Memory]) -> set[str]:

@@ -147,6 +147,11 @@ class Jobs:
             self._worked_on[job.id, job.attempts] = noted
         return is_its_own
 
+    def keep(self, job: Job) -> bool:
+        """Keep a job that is claimed here, and not begun, some minutes more. False where it is no longer its own."""
+        until = self._clock.now() + CLAIMED_FOR
+        return self._store.write(job.tenant, lambda tx: tx.jobs.extend(job, until), is_told=False)
+
     def wake(self, tenant: str) -> None:
         """See to it that what was added is done soon, in the background. Never waits and never fails."""
         self._loop.tell(tenant)

@@ -22,6 +22,8 @@ _GROUP = re.compile(r"(?<![^\W_])[0-9A-Z][0-9A-Z=-]{2,}\W*\Z")
 _STRONG = re.compile(r"\d|[A-Z]\S*[A-Z]|\w[^\w\s]\w")
 _USE = re.compile(r"(?i)(?:\b(?:use|usa|utilise|nimm|verwende|benutze) +|用|«\s?)\W?\Z")
 _LONGEST_USE = 12
+# The pattern takes the square of what it looks at.
+_LONGEST_GROUP = 200
 # What is one secret from its first line, or its first word, to wherever it ends.
 _OPEN = re.compile(
     r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----"
@@ -78,4 +80,4 @@ def _settled(text: str, told: int) -> int:
 def _is_part_of_one(text: str, start: int, word: str) -> bool:
     """Whether a word may be a part of a secret that only what comes after it makes one."""
     is_used = _STRONG.search(word) and _USE.search(text, max(0, start - _LONGEST_USE), start)
-    return bool(is_used or _GROUP.search(word))
+    return bool(is_used or _GROUP.search(word[-_LONGEST_GROUP:]))

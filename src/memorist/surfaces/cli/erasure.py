@@ -196,8 +196,10 @@ def require_writable(file: str | None) -> None:
     """Raises Invalid, before anything is erased, where a receipt could not be written to that file."""
     if file is None:
         return
-    folder = Path(file).parent
-    if Path(file).is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+    path = Path(file)
+    is_stream = path.exists() and not path.is_file() and not path.is_dir()  # Such as /dev/stdout.
+    folder = path.resolve().parent
+    if not is_stream and (path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK)):
         raise Invalid(f"{file} cannot be written. Nothing was erased.", field="receipt")
 
 
