@@ -75,7 +75,7 @@ class Memories(Reading):
         finish: Callable[[Memory], Memory],
     ) -> list[Remembered]:
         if len(drafts) > validation.MAX_BATCH:
-            raise InvalidField(f"At most {validation.MAX_BATCH} memories are taken at once.")
+            raise InvalidField(f"At most {validation.MAX_BATCH} memories are taken at once.", field="records")
         prepared = [self.prepare(principal, draft) for draft in drafts]
 
         def work(tx: Writer) -> list[Remembered]:

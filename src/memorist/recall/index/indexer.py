@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TypeVar
 
@@ -51,6 +51,8 @@ _ADOPT_BATCH = 500
 _NO_MODEL = "none"
 _MOST_KNOWN = 100_000
 """Tenants of which it is known that they are ready."""
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+_DOUBTED_AGAIN = timedelta(hours=1)
 _COUNTING_SHARE = 20
 """Counting reads the whole index: so many times as long as it takes is worked before it is done again."""
 _LONG_WORD = 24
@@ -90,6 +92,7 @@ class Indexer:
         self._same = () if embedder is None else tuple(embedder.same_vectors_as)
         self._prepared: set[str] = set()
         self._compared: set[str] = set()
+        self._doubted: dict[str, datetime] = {}
         """Whose vectors are known to be those that the model makes now. A local one says by its name what it is."""
         self._loop = TenantLoop(
             "indexer",
@@ -245,8 +248,14 @@ class Indexer:
         return embedder is not None and not embedder.is_local and has_changed(self._store, tenant, embedder)
 
     def doubt(self, tenant: str) -> None:
-        """A question got a vector that cannot be compared: look soon whether the model is still the same."""
-        if self._is_remote:
+        """A question got a vector that cannot be compared: look soon whether the model is still the same. Not at each
+        question: two models that take turns would have all made anew without end.
+        """
+        now = self._clock.now()
+        if self._is_remote and now - self._doubted.get(tenant, _LONG_AGO) >= _DOUBTED_AGAIN:
+            if len(self._doubted) >= _MOST_KNOWN:
+                self._doubted.clear()
+            self._doubted[tenant] = now
             self._compared.discard(tenant)
             self._loop.tell(tenant)
 

@@ -39,18 +39,16 @@ def has_changed(store: Store, tenant: str, embedder: Embedder) -> bool:
 
 
 def _some(model: str, tx: Reader) -> list[_Kept]:
-    found: list[_Kept] = []
+    packed: dict[str, bytes] = {}
     for user in tx.index.users(_USERS):
         rows = tx.index.load(user, "", _ROWS)
-        packed = {row.memory_id: row.vectors for row in rows if row.model == model and row.vectors}
-        chosen = list(packed)[: _MOST - len(found)]
-        found += [
-            _Kept(readable_of(memory, tx).texts()[0], _first_of(packed[memory.id]))
-            for memory in tx.memories.get_many(chosen)
-        ]
-        if len(found) == _MOST:
-            break
-    return found
+        packed |= {row.memory_id: row.vectors for row in rows if row.model == model and row.vectors}
+    # Ids are in the order of time: of all these users the oldest, whichever user has them.
+    oldest = sorted(packed)[:_MOST]
+    return [
+        _Kept(readable_of(memory, tx).texts()[0], _first_of(packed[memory.id]))
+        for memory in tx.memories.get_many(oldest)
+    ]
 
 
 def _first_of(packed: bytes) -> Scores:
