@@ -379,7 +379,8 @@ class EncryptionKeyError(StoreError):
 
 
 def all_errors(root: type[MemoristError] = MemoristError) -> Iterator[type[MemoristError]]:
-    """Every class of the tree, parents first."""
+    """Every class of the tree, parents first; not one that a module has for itself, which nobody else sees."""
     yield root
     for child in root.__subclasses__():
-        yield from all_errors(child)
+        if not child.__name__.startswith("_"):
+            yield from all_errors(child)

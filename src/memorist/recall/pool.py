@@ -167,7 +167,9 @@ def what_is_said(memory: Memory) -> object:
         return memory.id
     meta = memory.meta or {}
     of_whom = tuple(str(meta.get(name)) for name in ("role", "speaker", "about"))
-    return (memory.kind, memory.user, memory.project, memory.name, of_whom, memory.content_hash)
+    # Who gave one of them a deadline means it apart from the other.
+    said = (memory.content_hash, memory.expires_at)
+    return (memory.kind, memory.user, memory.project, memory.name, of_whom, said)
 
 
 def _turns_around(candidates: Candidates, places: Sequence[int]) -> list[str]:

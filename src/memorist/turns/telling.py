@@ -17,18 +17,17 @@ _WORDS_AFTER = 6
 _WORD = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]+")
 _UNFINISHED = re.compile(rf"(?<![^\s{UNSPACED}])[^\s{UNSPACED}]*\Z")
 # A group of a card number or of a seed, a code, the first line of a key.
-_GROUP = re.compile(r"(?<![^\W_])[0-9A-Z][0-9A-Z=-]{2,}\W*\Z")
+_GROUP = re.compile(r"(?<![^\W_])[0-9A-Z][0-9A-Z=-]{2,199}+\W{0,199}+\Z")
 # What "use … as my password" may be about, or the words between marks of which only the closing one ends them.
 _STRONG = re.compile(r"\d|[A-Z]\S*[A-Z]|\w[^\w\s]\w")
 _USE = re.compile(r"(?i)(?:\b(?:use|usa|utilise|nimm|verwende|benutze) +|用|«\s?)\W?\Z")
 _LONGEST_USE = 12
-# The pattern takes the square of what it looks at.
 _LONGEST_GROUP = 200
 # What is one secret from its first line, or its first word, to wherever it ends.
 _OPEN = re.compile(
     r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----"
-    r"(?:(?!-----END)[A-Za-z0-9+/=\s\\:,.()-])*(?:-----END[A-Z0-9 ]*-{0,4})?\Z|"
-    r"Private-Lines: [0-9]+[A-Za-z0-9+/=\s\\]*\Z|"
+    r"(?:(?!-----END)[A-Za-z0-9+/=\s\\:,.()-])*+(?:-----END[A-Z0-9 ]*-{0,4})?\Z|"
+    r"Private-Lines: [0-9]++[A-Za-z0-9+/=\s\\]*+\Z|"
     r"""(?i:\bcookie["']?:)[^\r\n]*\Z"""
 )
 
