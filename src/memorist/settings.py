@@ -136,7 +136,7 @@ class Settings:
     user: str = _setting("local", "User that the command line acts as.")
     agent: str = _setting("", "Agent (profile) that the command line acts as. Empty: none.")
     api_key: str = _setting(
-        "", "API key that the command line acts with, instead of tenant, user and agent.", key_complaint, secret=True
+        "", "API key that the command line acts with, instead of tenant, user and agent.", secret=True
     )
     url: str = _setting(
         "",

@@ -45,7 +45,7 @@ class Verifier:
         found = self._pieces_in_files(samples, tenants)
         named = None
         if user is not None and len(user.encode()) >= SHORTEST:
-            named = self._pieces_in_files([user.encode()], tenants)
+            named = self._pieces_in_files([user.encode()], tenants, across=False)
         return Verification(
             ok=not rows and not found_ids and not found and not named,
             checked_at=self._clock.now(),
@@ -112,8 +112,9 @@ class Verifier:
         }
         return len(set(here) - living)
 
-    def _pieces_in_files(self, pieces: Collection[bytes], tenants: _Tenants) -> int | None:
-        """How many pieces are in the files and explained by nothing.
+    def _pieces_in_files(self, pieces: Collection[bytes], tenants: _Tenants, *, across: bool = True) -> int | None:
+        """How many pieces are in the files and explained by nothing; with `across` also not by values of rows that lie
+        one after the other.
 
         How many a living row explains is told to nobody: by such a number a caller who erases guesses of their own
         would read what others wrote, letter by letter.
@@ -124,7 +125,7 @@ class Verifier:
         asked = sorted(found) if len(found) <= _ASKED else random.sample(sorted(found), _ASKED)
         own = self._store.own_words()
         left = [piece for piece in asked if piece not in own and not self._is_living(piece.decode(), tenants)]
-        return len(set(left) - self._store.held_by_rows(left)) if left else 0
+        return len(set(left) - (self._store.held_by_rows(left) if across else set())) if left else 0
 
     def _is_living(self, piece: str, tenants: _Tenants) -> bool:
         return any(
