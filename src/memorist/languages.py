@@ -53,8 +53,8 @@ _CYRILLIC = """
 было были есть это этот эта эти тот та те но а или же бы ли ещё уже так то
 """
 
-_ENGLISH_WORDS = frozenset(_ENGLISH.split())
-_OTHER_WORDS = frozenset(f"{_GERMANIC} {_ROMANCE} {_FRENCH} {_FURTHER}".split())
+_ENGLISH_WORDS = frozenset(_ENGLISH.split()) | {"I"}
+_OTHER_WORDS = frozenset(f"{_GERMANIC} {_ROMANCE} {_FRENCH} {_FURTHER}".split()) - _ENGLISH_WORDS
 SMALL_WORDS = _OTHER_WORDS | frozenset(f"{_ALIKE} {_CYRILLIC}".split())
 """Of languages other than English: words that most sentences have."""
 
@@ -62,12 +62,14 @@ SMALL_WORDS = _OTHER_WORDS | frozenset(f"{_ALIKE} {_CYRILLIC}".split())
 def is_english(text: str) -> bool:
     """True too where nothing speaks against it: a name, a number, nothing at all."""
     words = [word if word == "I" else word.lower() for word in _WORD.findall(text)]
+    if text.isascii():  # As most are: then only its words can speak against it.
+        return sum(map(_ENGLISH_WORDS.__contains__, words)) >= sum(map(_OTHER_WORDS.__contains__, words))
     foreign = sum(map(bool, map(_OTHER_SCRIPT.search, words)))
     if foreign * 4 > len(words):
         return False
     english = others = 0
     for word in words:
-        if word == "I" or word in _ENGLISH_WORDS:
+        if word in _ENGLISH_WORDS:
             english += 1
         elif word in _OTHER_WORDS or _ACCENTED.search(word):
             others += 1

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.models.passages import (
+    count_words,
     embedding_passage,
     first_words,
     last_words,
@@ -74,3 +75,9 @@ def test_windows_that_could_not_advance_are_refused(size: int, overlap: int) -> 
 def test_cut_words_are_part_of_the_text(text: str, count: int) -> None:
     assert text.startswith(first_words(text, count))
     assert text.endswith(last_words(text, count))
+
+
+@given(st.text(st.sampled_from("ab \n\x1c漢é"), max_size=200), st.integers(1, 12), st.integers(0, 1))
+def test_what_has_few_words_is_one_window_and_nothing_else(text: str, size: int, overlap: int) -> None:
+    overlap = min(overlap, size - 1)
+    assert (windows(text, size, overlap) == [text]) == (count_words(text) <= size + overlap)

@@ -16,7 +16,10 @@ WINDOW_WORDS = 96
 WINDOW_OVERLAP = 24
 
 # A character of an unspaced script counts as a word; a very long run of others is cut, so that no word is endless.
-_WORD = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\S{1,24}")
+_LONGEST_WORD = 24
+_WORD = re.compile(
+    rf"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\S{{1,{_LONGEST_WORD}}}"
+)
 
 
 def embedding_passage(text: str, *, speaker: str = "", date: str = "", previous: str = "") -> str:
@@ -53,9 +56,8 @@ def windows(text: str, size: int = WINDOW_WORDS, overlap: int = WINDOW_OVERLAP) 
     """Overlapping cuts of a long text, each an exact piece of it; a short text is its own single window."""
     if not 0 <= overlap < size:
         raise ValueError("overlap must be at least 0 and smaller than size")
-    spans = _spans(text)
     # A rest shorter than the overlap was already read by the window before it.
-    if len(spans) <= size + overlap:
+    if _most_words(text) <= size + overlap or len(spans := _spans(text)) <= size + overlap:
         return [text]
     starts = range(0, len(spans) - overlap, size - overlap)
     return [text[spans[start][0] : spans[min(start + size, len(spans)) - 1][1]] for start in starts]
@@ -75,6 +77,11 @@ def last_words(text: str, count: int) -> str:
     """The end of a turn: where it asks something, the question mostly stands there."""
     spans = _spans(text)
     return text if len(spans) <= count else text[spans[-count][0] :]
+
+
+def _most_words(text: str) -> int:
+    """No fewer words than it has, in a tenth of the time that counting them takes."""
+    return len(text.split()) + len(text) // _LONGEST_WORD if text.isascii() else len(text)
 
 
 def _spans(text: str) -> list[tuple[int, int]]:

@@ -27,6 +27,12 @@ class Ids:
         shelf = bisect_right(self._starts, place) - 1
         return self._views[shelf].ids[place - self._starts[shelf]]
 
+    def at(self, places: Sequence[int]) -> list[str]:
+        """Several at once."""
+        if len(self._views) == 1:
+            return self._views[0].ids.at(places)
+        return [self[place] for place in places]
+
     def place_of(self, memory_id: str) -> int | None:
         for start, view in zip(self._starts, self._views, strict=False):
             place = view.place_of(memory_id)

@@ -39,17 +39,16 @@ class Pool:
     _at: dict[int, Memory] = field(default_factory=dict)
     """By place, those that were looked for."""
 
+    _shown: dict[int, bool] = field(default_factory=dict)
+    """By place, whether the asker may see it, where that was looked at."""
+
     def is_outdated(self) -> bool:
         """Whether a shelf has a row that it will not hear of again: erased or given away, here or elsewhere."""
-        asked = self.scored.candidates.asked
-        found = [self._find(place) for place in self.places.tolist()]
-        return any(memory is None or not asked.shows(memory) for memory in found)
+        return not all(map(self._is_shown, self.places.tolist()))
 
     def still_wanted(self) -> list[int]:
         """The places whose memories are still what the index said they were: they may have changed since."""
-        asked = self.scored.candidates.asked
-        found = [(place, self._find(place)) for place in self.places.tolist()]
-        return [place for place, memory in found if memory is not None and _is_wanted(memory, asked)]
+        return [place for place in self.places.tolist() if self._is_wanted(place)]
 
     def of_different(self, count: int) -> "Pool":
         """The same with one of those that say the same, and with others instead, so that there are `count` again."""
@@ -60,19 +59,23 @@ class Pool:
                 return replace(self, places=different[:count])
             asked *= _TIMES
             places = self.scored.first(asked)
-            ids = [self.scored.candidates.ids[place] for place in places.tolist()]
+            ids = self.scored.candidates.ids.at(places.tolist())
             unread = [one for one in ids if one not in self.memories]
             self.memories.update({memory.id: memory for memory in self.read(unread)})
 
     def _different(self, places: Places) -> Places:
         """Of those that say the same the best, or a newer one that fits as well."""
-        found = [(place, self._find(place)) for place in places.tolist()]
+        unknown = [place for place in places.tolist() if place not in self._at]
+        for place, one in zip(unknown, self.scored.candidates.ids.at(unknown), strict=True):
+            if one in self.memories:
+                self._at[place] = self.memories[one]
+        found = [(place, self._at.get(place)) for place in places.tolist()]
         if len({memory.content_hash for _, memory in found if memory is not None}) == len(found):
             return places  # As mostly: what follows takes its time.
         alike: dict[object, list[int]] = {}
         for place, memory in found:
-            is_wanted = memory is not None and _is_wanted(memory, self.scored.candidates.asked)
-            alike.setdefault(what_is_said(memory) if memory is not None and is_wanted else place, []).append(place)
+            said = what_is_said(memory) if memory is not None and self._is_wanted(place) else place
+            alike.setdefault(said, []).append(place)
         weighted = self.scored.weighted
         near = NEAR_UNREAD * weighted[places[0]]
         chosen = []
@@ -117,9 +120,19 @@ class Pool:
         )
 
     def _turn(self, place: int) -> str:
-        memory = self._find(place) if place >= 0 else None
-        is_shown = memory is not None and _is_wanted(memory, self.scored.candidates.asked)
-        return as_turn(memory) if memory is not None and is_shown else ""
+        return as_turn(self.memory_at(place)) if place >= 0 and self._is_wanted(place) else ""
+
+    def _is_wanted(self, place: int) -> bool:
+        return self._is_shown(place) and _may_come_back(self.memory_at(place), self.scored.candidates.asked)
+
+    def _is_shown(self, place: int) -> bool:
+        found = self._shown.get(place)
+        if found is None:
+            memory = self._find(place)
+            if memory is None:
+                return False
+            found = self._shown[place] = self.scored.candidates.asked.shows(memory)
+        return found
 
     def _find(self, place: int) -> Memory | None:
         found = self._at.get(place)
@@ -155,7 +168,7 @@ class Passages(Sequence[str]):
 
 def ids_to_read(scored: Scored, places: Places, *, reranked: bool) -> list[str]:
     """The candidates, and the turns around the first of them where they are reranked."""
-    wanted = dict.fromkeys(scored.candidates.ids[place] for place in places.tolist())
+    wanted = dict.fromkeys(scored.candidates.ids.at(places.tolist()))
     if reranked:
         wanted.update(dict.fromkeys(_turns_around(scored.candidates, places[:_AROUND].tolist())))
     return list(wanted)
@@ -174,11 +187,11 @@ def what_is_said(memory: Memory) -> object:
 
 def _turns_around(candidates: Candidates, places: Sequence[int]) -> list[str]:
     around = [turn for place in places for turn in candidates.turns_around(place) if turn >= 0]
-    return [candidates.ids[turn] for turn in around]
+    return candidates.ids.at(around)
 
 
-def _is_wanted(memory: Memory, asked: Asked) -> bool:
-    if not asked.shows(memory) or memory.is_expired(asked.now):
+def _may_come_back(memory: Memory, asked: Asked) -> bool:
+    if memory.is_expired(asked.now):
         return False
     asks_for_past = asked.question.as_of is not None or asked.question.known_at is not None
     now = standing(memory)

@@ -277,7 +277,7 @@ class Recall:
         """The first candidates, after their tokens were compared with the question's, which runs no model."""
         with self._watch.timed("stage", "compare"):
             places = scores.first(fusion.compared)
-            ids = [scores.candidates.ids[place] for place in places.tolist()]
+            ids = scores.candidates.ids.at(places.tolist())
             tenant, model = scores.candidates.asked.principal.tenant, self._models.embeds_as
             kept = self._store.read(tenant, lambda tx: tx.index.tokens(ids, model), snapshot=False)
             return scores.compared(places, tokens.agreement([kept.get(one, b"") for one in ids]), fusion)

@@ -75,6 +75,9 @@ class _Ids(RowIds):
     def __getitem__(self, place: int) -> str:
         return self._ids[int(self._at[place])]
 
+    def at(self, places: Sequence[int]) -> list[str]:
+        return self._ids.at(self._at[places].tolist())
+
     def places_of(self, ids: Sequence[str]) -> Array:
         return numbers_of(self._at, self._ids.places_of(ids))
 

@@ -32,6 +32,15 @@ class RowIds:
         settled, _, late, _ = self._state
         return settled[place].decode() if place < settled.size else late[place - settled.size]
 
+    def at(self, places: Sequence[int]) -> list[str]:
+        """Several at once."""
+        settled, _, late, _ = self._state
+        count = settled.size
+        if late and max(places, default=0) >= count:
+            return [settled[place].decode() if place < count else late[place - count] for place in places]
+        ids: list[bytes] = settled[places].tolist() if len(places) else []
+        return [one.decode() for one in ids]
+
     def place_of(self, memory_id: str) -> int | None:
         place = int(self.places_of([memory_id])[0])
         return None if place < 0 else place
