@@ -1,5 +1,6 @@
 """Small PDF files, written by hand."""
 
+import zlib
 from io import BytesIO
 
 
@@ -16,7 +17,7 @@ def pdf(*pages: str) -> bytes:
         objects += [
             f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {5 + 2 * index} 0 R "
             "/Resources << /Font << /F1 3 0 R >> >> >>".encode(),
-            b"<< /Length %d >>\nstream\n%b\nendstream" % (len(drawing), drawing),
+            _stream(drawing),
         ]
     return _file(objects)
 
@@ -40,6 +41,25 @@ def packed_pdf(text: str) -> bytes:
     written = BytesIO()
     writer.write(written)
     return written.getvalue()
+
+
+def pdf_of_forms(drawing: str, forms: dict[str, str]) -> bytes:
+    """One page that draws forms by their names, as they may draw each other; what forms draw is compressed."""
+    named = " ".join(f"/{name} {5 + index} 0 R" for index, name in enumerate(forms))
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [4 0 R] /Count 1 >>",
+        b"<< /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> /XObject << %b >> >>"
+        % named.encode(),
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents %d 0 R /Resources 3 0 R >>" % (5 + len(forms)),
+    ]
+    head = "/Type /XObject /Subtype /Form /BBox [0 0 612 792] /Resources 3 0 R /Filter /FlateDecode"
+    objects += [_stream(zlib.compress(form.encode()), head) for form in forms.values()]
+    return _file([*objects, _stream(drawing.encode())])
+
+
+def _stream(content: bytes, head: str = "") -> bytes:
+    return b"<< /Length %d %b >>\nstream\n%b\nendstream" % (len(content), head.encode(), content)
 
 
 def _file(objects: list[bytes]) -> bytes:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memorist.documents import MEDIA_TYPES, extract_text, media_type_of, read_document
 from memorist.documents.structure import ExtractedText
 from memorist.errors import InvalidField
-from tests.documents.pdfs import encrypted_pdf, packed_pdf, pdf
+from tests.documents.pdfs import encrypted_pdf, packed_pdf, pdf, pdf_of_forms
 
 
 def html(page: str) -> str:
@@ -211,6 +211,44 @@ def test_a_pdf_that_is_packed_beyond_measure_is_refused() -> None:
     with pytest.raises(InvalidField, match="far more than it is"):
         read_document(packed_pdf("again and " * 100_000), "application/pdf")
     assert read_document(packed_pdf("now and then"), "application/pdf")[0].text == "now and then"
+
+
+def shown(text: str) -> str:
+    return f"BT /F1 12 Tf ({text}) Tj ET\n"
+
+
+def test_what_forms_draw_is_read_wherever_they_are_drawn() -> None:
+    content = pdf_of_forms(
+        "/Head Do\n" + shown("Trains leave at noon.") + "/Head Do\n/Outer Do\n",
+        {"Head": shown("Timetable"), "Outer": shown("Buses") + "/Head Do\n"},
+    )
+    text = extract_text(content, "application/pdf").text
+    assert "".join(text.split()) == "TimetableTrainsleaveatnoon.TimetableBusesTimetable"
+
+
+@pytest.mark.parametrize(
+    ("drawing", "forms"),
+    [
+        pytest.param("/A Do", {"A": shown("again and ") * 40_000}, id="one form"),
+        pytest.param("/A Do\n" * 5000, {"A": shown("again and " * 100)}, id="drawn again"),
+        pytest.param(
+            "/A Do\n",
+            {"A": "/B Do\n" * 100, "B": "/C Do\n" * 100, "C": "/D Do\n" * 100, "D": shown("again and ")},
+            id="forms in forms",
+        ),
+    ],
+)
+def test_a_pdf_whose_forms_unfold_beyond_measure_is_refused(drawing: str, forms: dict[str, str]) -> None:
+    with pytest.raises(InvalidField, match="far more than it is"):
+        read_document(pdf_of_forms(drawing, forms), "application/pdf")
+
+
+def test_form_that_is_drawn_again_costs_nothing() -> None:
+    """Read each time, this would take minutes."""
+    content = pdf_of_forms("/A Do\n" * 5000, {"A": shown(" ") + "BT ET\n" * 25_000})
+    before = time.process_time()
+    extract_text(content, "application/pdf")
+    assert time.process_time() - before < 20
 
 
 def test_a_pdf_as_decoded_text_is_refused() -> None:

@@ -4,11 +4,15 @@ import codecs
 import logging
 from collections.abc import Iterator
 from io import BytesIO
+from typing import TYPE_CHECKING, Any
 
 from memorist.documents.html import read_html
 from memorist.documents.markdown import read_markdown
 from memorist.documents.structure import Block, ExtractedText, paragraphs
 from memorist.errors import InvalidField
+
+if TYPE_CHECKING:
+    from pypdf import PageObject
 
 TEXT, MARKDOWN, HTML, PDF = MEDIA_TYPES = ("text/plain", "text/markdown", "text/html", "application/pdf")
 
@@ -99,17 +103,48 @@ def _pdf_pages(content: bytes) -> Iterator[str]:
         ) from error
     # It tells of every oddity that it mends, and quotes the document in doing so.
     logging.getLogger("pypdf").setLevel(logging.ERROR)
-    left = _UNFOLDED_ANYWAY + _MOST_UNFOLDED * len(content)
+    unfolded = _Unfolded(_UNFOLDED_ANYWAY + _MOST_UNFOLDED * len(content))
     try:
         for page in PdfReader(BytesIO(content)).pages:
-            described = page.get_contents()
-            left -= 0 if described is None else len(described.get_data())
-            if left < 0:
-                raise InvalidField.of("content", "unfolds into far more than it is. Export it anew, or split the PDF.")
-            yield page.extract_text().replace("\r\n", "\n").replace("\r", "\n")
+            yield unfolded.text_of(page).replace("\r\n", "\n").replace("\r", "\n")
     except InvalidField:
         raise
     except (FileNotDecryptedError, DependencyError) as error:
         raise InvalidField.of("content", "is an encrypted PDF. Remove its password and send it again.") from error
     except Exception as error:  # pypdf promises no kind of error for a broken file
         raise InvalidField.of("content", "is no PDF that can be read. Repair or export it anew.") from error
+
+
+class _Unfolded:
+    """What the pages of a PDF unfold into, with the forms that they draw: no more than so much of it is read."""
+
+    def __init__(self, most: int) -> None:
+        self._left = most
+        self._forms: dict[int, tuple[object, str]] = {}
+        """By identity, and kept for as long, so that no other comes to have it."""
+
+    def text_of(self, page: "PageObject") -> str:
+        """Raises InvalidField."""
+        described = page.get_contents()
+        self._count(0 if described is None else len(described.get_data()))
+        read = page.extract_xform_text
+
+        def read_once(form: Any, *args: Any, **options: Any) -> str:
+            self._count(0)
+            if id(form) not in self._forms:
+                self._count(len(form.get_data()))
+                self._forms[id(form)] = form, read(form, *args, **options)
+            else:
+                self._count(len(self._forms[id(form)][1]))
+            return self._forms[id(form)][1]
+
+        # A page may draw one form thousands of times, and pypdf would read it anew each time.
+        page.extract_xform_text = read_once  # type: ignore[method-assign, assignment]
+        text = page.extract_text()
+        self._count(0)  # pypdf goes on with what follows a form that cannot be read, and tells nobody.
+        return text
+
+    def _count(self, size: int) -> None:
+        self._left -= size
+        if self._left < 0:
+            raise InvalidField.of("content", "unfolds into far more than it is. Export it anew, or split the PDF.")
