@@ -13,6 +13,7 @@ from memorist.core import Core
 from memorist.errors import ModelUnavailable
 from memorist.models import breaker, remote
 from memorist.models.remote import RemoteEmbedder, RemoteReranker
+from memorist.platform.loop import Loop
 from memorist.platform.values import Principal, Role
 from memorist.recall.index import indexer
 from memorist.recall.values import Shortfall
@@ -150,6 +151,7 @@ STRANGE = {
     "NaN": b'{"data": [{"index": 0, "embedding": [NaN, 1]}, {"index": 1, "embedding": [1, 1]}]}',
     "infinity": b'{"data": [{"index": 0, "embedding": [Infinity, 1]}, {"index": 1, "embedding": [1, 1]}]}',
     "huge": {"data": [{"index": 0, "embedding": [1e38, 3e38]}, {"index": 1, "embedding": ROW}]},
+    "endless": {"data": [{"index": 0, "embedding": [10**400, 1]}, {"index": 1, "embedding": ROW}]},
     "nested": {"data": [{"index": 0, "embedding": [ROW]}, {"index": 1, "embedding": [ROW]}]},
 }
 
@@ -290,6 +292,42 @@ def test_text_that_is_refused_keeps_no_other_from_its_vector(embeddings: Scripte
     assert np.allclose(made, expected, atol=1e-5)
 
 
+@pytest.mark.parametrize("made", [None, [], [0.0] * 64, [float("nan")] * 64, "left out"])
+def test_text_that_gets_no_vector_keeps_no_other_from_its(embeddings: ScriptedServer, made: Any) -> None:
+    def answer(reply: Reply, body: Body) -> None:
+        rows = [
+            {"index": n, "embedding": made if "blob" in text else word_vector(text).tolist()}
+            for n, text in enumerate(body["input"])
+        ]
+        reply.json({"data": [row for row in rows if row["embedding"] != "left out"]})
+
+    embeddings.always = answer
+    rows = embedder_at(embeddings).embed_tokens(["tea", "a blob", "train"]).vectors
+    expected = [word_vector("tea"), np.zeros_like(rows[0]), word_vector("train")]
+    assert np.allclose(rows, expected, atol=1e-5)
+    with pytest.raises(ModelUnavailable, match="not what was asked for"):
+        embedder_at(embeddings).embed_question("a blob")
+
+
+def test_texts_that_are_refused_one_by_one_are_not_waited_for(embeddings: ScriptedServer, waits: list[float]) -> None:
+    embeddings.always = refusing(500)
+    assert not embedder_at(embeddings).embed_tokens(["a blob"] * 64).vectors.any()
+    assert len(waits) == 2  # For the batch: its server may only have been away.
+
+
+def test_who_is_told_to_end_does_not_go_on_with_texts_that_are_refused(embeddings: ScriptedServer) -> None:
+    embeddings.always = refusing(500)
+    loop = Loop("embedding", lambda: None, 1.0)
+
+    def work() -> None:
+        loop.stop()
+        embedder_at(embeddings).embed_tokens(["a blob"] * 64)
+
+    loop.start(first=work)
+    loop.close()
+    assert len(embeddings.requests) == 3  # The attempts at the batch.
+
+
 def test_batch_of_more_texts_than_are_taken_is_halved_and_the_next_is_not(embeddings: ScriptedServer) -> None:
     def at_most_20(reply: Reply, body: Body) -> None:
         (embed_all if len(body["input"]) <= 20 else status(413))(reply, body)
@@ -324,6 +362,25 @@ def test_question_that_is_refused_keeps_no_other_from_its_meaning(embeddings: Sc
     with pytest.raises(ModelUnavailable, match=f"answered {code}"):
         model.embed_question("a blob")
     assert np.allclose(model.embed_question("tea").vectors, [word_vector("tea")], atol=1e-5)
+
+
+@pytest.mark.parametrize(("code", "requests"), [(400, 1), (500, 4)])
+def test_question_that_is_refused_takes_one_timeout(
+    embeddings: ScriptedServer, monkeypatch: pytest.MonkeyPatch, code: int, requests: int
+) -> None:
+    deadlines: list[float] = []
+    post = remote._Service._post
+
+    def noting(service: Any, body: Any, deadline: float) -> Any:
+        deadlines.append(deadline)
+        return post(service, body, deadline)
+
+    monkeypatch.setattr(remote._Service, "_post", noting)
+    embeddings.always = refusing(code)
+    with pytest.raises(ModelUnavailable, match=f"answered {code}"):
+        embedder_at(embeddings).embed_question("a blob")
+    assert len(deadlines) == requests
+    assert len(set(deadlines)) == 1
 
 
 def test_what_is_stored_in_vain_keeps_no_question_from_its_meaning(embeddings: ScriptedServer) -> None:

@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -28,6 +28,9 @@ AT_LEISURE: Whose = ("", "at leisure")
 
 WHOSE: ContextVar[Whose] = ContextVar("whose", default=None)
 """For whom this thread or task asks models."""
+
+IS_ENDING: ContextVar[Callable[[], bool]] = ContextVar("is_ending", default=lambda: False)
+"""Whether it was told to end: whoever told it waits until it does."""
 
 
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from memorist.errors import ModelUnavailable
 from memorist.models.breaker import Breaker
+from memorist.models.fair_share import IS_ENDING
 from memorist.models.values import Embeddings
 from memorist.secrets.logs import redacting_logger
 from memorist.watching import trace_headers
@@ -25,6 +26,7 @@ _LONGEST_WAIT_S = 5.0
 _LARGEST_ANSWER = 64 * 1024**2
 _RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 _REFUSALS = frozenset({400, 413, 422})
+_OK = 200
 _FAILED = 500
 """Of what a server cannot take some say that they failed: llama.cpp does of a text that is too long."""
 _SAMPLE = "text"
@@ -65,12 +67,14 @@ class RemoteEmbedder:
 
     def embed_question(self, text: str) -> Embeddings:
         """The same for one text that somebody asks. Raises ModelUnavailable."""
+        deadline = self._asking.deadline()
         try:
-            return Embeddings(self.embed([text]), [None])
-        except _Refused:
-            # Where this is taken, others may go on asking.
-            with suppress(ModelUnavailable):
-                self._vectors(self._asking, [_SAMPLE], attempts=1, anyway=True)
+            return Embeddings(self._vectors(self._asking, [text], deadline=deadline), [None])
+        except _Refused as error:
+            if error.status == _FAILED:
+                # Where this is taken, others may go on asking.
+                with suppress(ModelUnavailable):
+                    self._vectors(self._asking, [_SAMPLE], attempts=1, anyway=True, deadline=deadline)
             raise
 
     def embed_tokens(self, texts: Sequence[str]) -> Embeddings:
@@ -88,9 +92,10 @@ class RemoteEmbedder:
     def _taken(self, texts: Sequence[str], *, is_part: bool = False) -> list[Vectors]:
         """Of a batch that is refused each half, down to the texts that are to blame."""
         try:
-            attempts = 1 if is_part and len(texts) > 1 else _ATTEMPTS
-            return list(self._vectors(self._storing, texts, attempts=attempts))
+            return list(self._vectors(self._storing, texts, attempts=1 if is_part else _ATTEMPTS))
         except _Refused as error:
+            if IS_ENDING.get()():
+                raise
             refusal = error
         # Raises where it takes nothing: then no text is to blame.
         (sample,) = self._vectors(self._storing, [_SAMPLE], anyway=True)
@@ -113,18 +118,27 @@ class RemoteEmbedder:
         return made
 
     def _vectors(
-        self, service: "_Service", texts: Sequence[str], *, attempts: int = _ATTEMPTS, anyway: bool = False
+        self,
+        service: "_Service",
+        texts: Sequence[str],
+        *,
+        attempts: int = _ATTEMPTS,
+        anyway: bool = False,
+        deadline: float | None = None,
     ) -> Vectors:
-        answer = service.ask({"model": self._model, "input": list(texts)}, attempts=attempts, anyway=anyway)
+        asked = {"model": self._model, "input": list(texts)}
+        answer = service.ask(asked, attempts=attempts, anyway=anyway, deadline=deadline)
+        # Some answer a text that they cannot take with zeros, with null or with NaN, or leave it out.
+        strange = _Refused(service.strange_answer().message, _OK)
         try:
             rows = sorted(answer["data"], key=lambda row: row["index"])
             is_whole = [row["index"] for row in rows] == list(range(len(texts)))
             vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)
             lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        except (KeyError, TypeError, ValueError) as error:
-            raise service.strange_answer() from error
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise strange from error
         if not is_whole or vectors.ndim != 2 or not np.isfinite(lengths).all() or not lengths.all():
-            raise service.strange_answer()
+            raise strange
         unit: Vectors = vectors / lengths
         return unit
 
@@ -177,13 +191,25 @@ class _Service:
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._client = httpx2.Client(headers=headers)
 
-    def ask(self, body: Mapping[str, Any], *, attempts: int = _ATTEMPTS, anyway: bool = False) -> Any:
-        """The answer; `anyway` asks also who failed a moment ago. Raises ModelUnavailable, as _Refused where something
-        else may be answered.
+    def deadline(self) -> float:
+        """By when an answer to what is asked now has to be here."""
+        return time.monotonic() + self._timeout_s
+
+    def ask(
+        self,
+        body: Mapping[str, Any],
+        *,
+        attempts: int = _ATTEMPTS,
+        anyway: bool = False,
+        deadline: float | None = None,
+    ) -> Any:
+        """The answer, by that time where one is given; `anyway` asks also who failed a moment ago. Raises
+        ModelUnavailable, as _Refused where something else may be answered.
         """
         if not self._breaker.lets_through() and not anyway:
             raise ModelUnavailable(f"{self._url} did not answer a moment ago, and is not asked again yet.")
-        deadline = time.monotonic() + self._timeout_s
+        if deadline is None:
+            deadline = self.deadline()
         for attempt in range(1, attempts + 1):
             try:
                 response, content = self._post(body, deadline)
@@ -224,7 +250,7 @@ class _Service:
         if status in _RETRIED:
             return None, f"answered {status}"
         self._breaker.worked()
-        if status != 200:
+        if status != _OK:
             told = f"{self._url} answered {status}. Check its key, model and log."
             raise _Refused(told, status) if status in _REFUSALS else ModelUnavailable(told)
         try:

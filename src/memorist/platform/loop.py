@@ -13,7 +13,7 @@ from itertools import takewhile
 from typing import TypeVar
 
 from memorist.errors import MemoristError
-from memorist.models.fair_share import BACKGROUND, WHOSE
+from memorist.models.fair_share import BACKGROUND, IS_ENDING, WHOSE
 from memorist.platform.rounds import FindDue, Rounds
 from memorist.secrets.logs import redacting_logger
 
@@ -110,6 +110,7 @@ class Loop:
 
     def _run(self, first: Callable[[], None]) -> None:
         WHOSE.set(BACKGROUND)
+        IS_ENDING.set(self._stopping.is_set)
         self._attempt("", first)
         failures = 0
         wait: float = 0 if self._at_once else self.every
