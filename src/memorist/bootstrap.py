@@ -41,9 +41,16 @@ _SAVED_ELSEWHERE = (
 
 
 def open_core(
-    settings: Settings, *, clock: Clock | None = None, background: bool = True, watch: Watch | None = None
+    settings: Settings,
+    *,
+    clock: Clock | None = None,
+    background: bool = True,
+    watch: Watch | None = None,
+    is_brief: bool = False,
 ) -> Core:
-    """The core over the configured database, migrated to this release; `background` as for Core. Raises StoreError."""
+    """The core over the configured database, migrated to this release; `background` as for Core, and `is_brief` as
+    for its options. Raises StoreError.
+    """
     clock = clock or SystemClock()
     watch = watch or Watch()
     store = open_store(settings, watch)
@@ -55,7 +62,7 @@ def open_core(
     except BaseException:
         store.close()
         raise
-    return Core(store, clock, _options(settings, watch), background=background)
+    return Core(store, clock, replace(_options(settings, watch), is_brief=is_brief), background=background)
 
 
 def _options(settings: Settings, watch: Watch) -> Options:

@@ -154,7 +154,12 @@ class Core:
         from memorist.recall.index.indexer import Indexer
 
         return Indexer(
-            self.store, self.clock, self.embedder, inline=self.options.index_inline, background=self._background
+            self.store,
+            self.clock,
+            self.embedder,
+            inline=self.options.index_inline,
+            background=self._background,
+            is_brief=self.options.is_brief,
         )
 
     @_made_once

@@ -57,3 +57,5 @@ class Options:
     turn_limits: TurnLimits = TurnLimits()
     uploads: Path = Path(tempfile.gettempdir()) / "memorist-uploads"
     watch: Watch = Watch()
+    is_brief: bool = False
+    """Whether it is made for one command or hook, which does nothing that can be left to those that last."""

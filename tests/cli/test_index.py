@@ -107,6 +107,9 @@ def test_remote_embedder_that_is_another_or_refuses_a_text_is_told(cli: Cli, mon
         told = cli.json("index", "status")
         assert (told["refused"], told["changed"]) == (0, False)
         assert index_finding(cli) is None
+        server.requests.clear()
+        cli.ok("recall", "a note")
+        assert [request.body["input"] for request in server.requests] == [["a note"]]
 
         def other(reply: Reply, body: Body) -> None:
             rows = [{"index": n, "embedding": [0.6, 0.8]} for n in range(len(body["input"]))]

@@ -58,6 +58,22 @@ def test_everything_is_embedded_anew_by_another_model_of_the_same_name(
     assert len(ask(core, ada, "tomato").hits) == 5
 
 
+def test_who_only_asks_for_a_moment_sends_nothing_but_the_question(open_with: OpenCore, ada: Principal) -> None:
+    same = WordEmbedder(is_local=False)
+    core = open_with(same, is_brief=True)
+    assert len(ask(core, ada, "tomato").hits) == 5
+    core.close()
+    assert same.embedded == ["tomato"]
+
+
+def test_who_embeds_for_a_moment_mixes_no_vectors(open_with: OpenCore, ada: Principal, other: OtherEmbedder) -> None:
+    core = open_with(other, is_brief=True)
+    before = rows(core, ada)
+    remember(core, ada, "basil needs water")
+    eventually(lambda: not core.indexer.has_changed(ada.tenant) and is_done(core, ada.tenant))
+    assert not set(rows(core, ada)) & set(before)
+
+
 def test_another_model_of_the_same_name_is_told_and_resuming_embeds_anew(
     open_with: OpenCore, ada: Principal, other: OtherEmbedder
 ) -> None:

@@ -241,7 +241,7 @@ class Worker:
             return
         from memorist.bootstrap import local_principal, open_core
 
-        core = open_core(self._settings)
+        core = open_core(self._settings, is_brief=True)
         try:
             who = {name: self._flags.get(name) for name in ("tenant", "user", "agent")}
             principal = local_principal(core, self._settings, **who, session=self._name, source="claude_code")

@@ -82,9 +82,18 @@ class Progress:
 
 class Indexer:
     def __init__(
-        self, store: Store, clock: Clock, embedder: Embedder | None, *, inline: int, background: bool = True
+        self,
+        store: Store,
+        clock: Clock,
+        embedder: Embedder | None,
+        *,
+        inline: int,
+        background: bool = True,
+        is_brief: bool = False,
     ) -> None:
-        """Up to `inline` short memories of one write are embedded before it returns. No embedder: keywords only."""
+        """Up to `inline` short memories of one write are embedded before it returns. No embedder: keywords only. Where
+        it `is_brief`, who only asks does not have a remote model compared with the one before.
+        """
         self._store = store
         self._clock = clock
         self._embedder = embedder
@@ -109,6 +118,7 @@ class Indexer:
         self._has_more = False
         self._failed: str | None = None
         self._background = background
+        self._is_brief = is_brief
         self._told: Counter[str] = Counter()
         self._since: dict[str, float] = {}
         self._caught_up = threading.Condition()
@@ -232,7 +242,7 @@ class Indexer:
                 self._prepared.discard(tenant)
                 raise
             self._loop.tell(tenant)
-        elif known in self._same or self._is_to_compare(tenant):
+        elif known in self._same or (self._is_to_compare(tenant) and not self._is_brief):
             self._loop.tell(tenant)
 
     # Where another model answers under the name of the one before
@@ -267,7 +277,9 @@ class Indexer:
         return self._is_remote and tenant not in self._compared
 
     def _compare(self, tenant: str) -> None:
-        """Once in a process, or where there is doubt: see to it that all is made anew where the model is another."""
+        """Once in a process that lasts or embeds, or where there is doubt: see to it that all is made anew where the
+        model is another.
+        """
         if not self._is_to_compare(tenant):
             return
         if self.has_changed(tenant):

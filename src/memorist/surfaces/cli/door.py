@@ -119,7 +119,7 @@ def opened_database(loaded: LoadedSettings, flags: Flags, *, reads: bool = False
     tell_place(loaded, flags)
     from memorist.bootstrap import open_core  # Whoever speaks to a server does not pay for a database.
 
-    core = open_core(loaded.settings)
+    core = open_core(loaded.settings, is_brief=True)
     try:
         with core.audit.acting("cli", COMMAND.get()):
             yield Door(core, loaded.settings, flags)
