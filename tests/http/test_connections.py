@@ -160,6 +160,22 @@ def test_forms_that_trickle_make_room_for_those_who_ask(tmp_path: Path) -> None:
             assert httpx2.get(f"{server.url}/v1/memories", headers=headers).status_code == 200
 
 
+def test_idle_connection_makes_room_before_a_request_of_who_is_not_known_yet(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path, port=0, embedder="off", reranker="off", connections=2, connections_per_peer=2)
+    form = b"POST /dashboard/sign-in HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n"
+    with serving(settings) as server, connected(server) as sends, connected(server) as idle:
+        sends.sendall(form)
+        assert sends.recv(12) == b"HTTP/1.1 100"
+        idle.sendall(HEAD + b"\r\n")
+        assert idle.recv(12) == b"HTTP/1.1 200"
+        with connected(server) as raw:
+            raw.sendall(HEAD + b"Connection: close\r\n\r\n")
+            assert heard(raw).startswith(b"HTTP/1.1 200")
+        sends.recv(65_536)  # The rest of what it was told.
+        sends.sendall(b"k=")
+        assert sends.recv(9) == b"HTTP/1.1 "
+
+
 def test_body_of_who_is_known_is_not_ended_for_others(tmp_path: Path) -> None:
     settings = Settings(data=tmp_path, port=0, embedder="off", reranker="off", connections=3)
     with serving(settings) as server, ExitStack() as held:

@@ -1,7 +1,7 @@
 """What a connection may cost before anybody knows who is at its other end: bytes, headers, seconds and descriptors.
 
 A connection over a limit is told so in words and then cut. Where connections run out, the one that has waited longest
-without a request of somebody who is known makes room.
+makes room, or where none waits one with a request of somebody who is not known.
 """
 
 import asyncio
@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
+from itertools import chain
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
@@ -117,10 +118,12 @@ class Connections:
                 del self._peers[protocol.peer]
 
     def _make_room(self, peer: str | None) -> bool:
-        """End the connection that has waited longest, of that peer or of all where none is given. One whose sender
-        nobody knows waits, too."""
-        waiting = (one for one in self._open if (one.is_waiting or one.is_unknown) and peer in (None, one.peer))
-        longest = next(waiting, None)
+        """End the connection that has waited longest, of that peer or of all where none is given; where none waits, one
+        whose sender nobody knows yet.
+        """
+        waiting = (one for one in self._open if one.is_waiting and peer in (None, one.peer))
+        unknown = (one for one in self._open if one.is_unknown and peer in (None, one.peer))
+        longest = next(chain(waiting, unknown), None)
         if longest is None:
             return False
         self.forget(longest)
