@@ -45,6 +45,12 @@ def test_what_comes_next_is_found_by_its_deadlines(tmp_path: Path, breadth: str)
         assert [re.findall(r"SEARCH memories USING INDEX (\w+) ", step) for step in walked] == [[one] for one in names]
 
 
+def test_document_is_found_by_the_beginning_of_its_title(tmp_path: Path) -> None:
+    walked = [step for step in plan_of(tmp_path, "find_document", analyzed=False) if "documents" in step]
+    owner = "tenant_id=? AND user_id=? AND agent_id=?"
+    assert walked == [f"SEARCH documents USING INDEX documents_by_title ({owner} AND <expr>=?)"]
+
+
 def plan_of(tmp_path: Path, name: str, *, analyzed: bool) -> list[str]:
     store = open_store(bare(str(tmp_path / "memorist.db")))
     store.migrator.migrate(START)

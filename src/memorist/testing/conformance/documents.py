@@ -33,6 +33,17 @@ class DocumentConformance(StoreFixtures):
             assert store.read(tenant, lambda tx: tx.documents.get(Owner("eve"), document.id)) is None
             assert store.write(tenant, lambda tx: tx.documents.lock(Owner("eve"), document.id)) is None
 
+    def test_document_is_found_by_a_title_of_any_length(self, store: Store, tenant: str) -> None:
+        # In many bytes, which cannot be packed: what an index holds of a row is bounded.
+        scattered = "".join(chr(0x20000 + number * 7919 % 40_000) for number in range(500))
+        owner = Owner(scattered[:128], scattered[-128:])
+        documents = [make_document(owner=owner, title=scattered[:-1] + end) for end in ("a", "b")]
+        for document in documents:
+            put_document(store, tenant, document)
+        titles = [*(document.title for document in documents), scattered[:64]]
+        found = store.read(tenant, lambda tx: [tx.documents.find_titled(owner, title) for title in titles])
+        assert found == [*documents, None]
+
     def test_name_of_a_document_is_held_by_one_at_a_time_whether_there_is_one_or_not(
         self, store: Store, tenant: str
     ) -> None:

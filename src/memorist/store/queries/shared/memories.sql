@@ -436,9 +436,10 @@ SELECT {document_columns} FROM documents
 WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id AND id = :id
 
 -- name: find_document
--- The document of that title and exactly that owner.
+-- The document of that title and exactly that owner. The index knows how titles begin.
 SELECT {document_columns} FROM documents
-WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id AND title = :title
+WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id
+    AND substr(title, 1, 64) = substr(:title, 1, 64) AND title = :title
 ORDER BY created_at, id LIMIT 1
 
 -- name: find_document_of
