@@ -311,7 +311,7 @@ def test_text_that_gets_no_vector_keeps_no_other_from_its(embeddings: ScriptedSe
 
 def test_texts_that_are_refused_one_by_one_are_not_waited_for(embeddings: ScriptedServer, waits: list[float]) -> None:
     embeddings.always = refusing(500)
-    assert not embedder_at(embeddings).embed_tokens(["a blob"] * 64).vectors.any()
+    assert not embedder_at(embeddings, timeout_s=20).embed_tokens(["a blob"] * 16).vectors.any()
     assert len(waits) == 2  # For the batch: its server may only have been away.
 
 
@@ -378,7 +378,7 @@ def test_question_that_is_refused_takes_one_timeout(
     monkeypatch.setattr(remote._Service, "_post", noting)
     embeddings.always = refusing(code)
     with pytest.raises(ModelUnavailable, match=f"answered {code}"):
-        embedder_at(embeddings).embed_question("a blob")
+        embedder_at(embeddings, timeout_s=20).embed_question("a blob")
     assert len(deadlines) == requests
     assert len(set(deadlines)) == 1
 

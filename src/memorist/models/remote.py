@@ -31,6 +31,8 @@ _FAILED = 500
 """Of what a server cannot take some say that they failed: llama.cpp does of a text that is too long."""
 _SAMPLE = "text"
 """Whoever refuses this takes nothing at all."""
+_SAMPLE_S = 1.0
+"""So long it is waited for at least, where somebody waits."""
 
 Vectors = NDArray[np.float32]
 
@@ -72,9 +74,10 @@ class RemoteEmbedder:
             return Embeddings(self._vectors(self._asking, [text], deadline=deadline), [None])
         except _Refused as error:
             if error.status == _FAILED:
-                # Where this is taken, others may go on asking.
+                # Where this is taken, others may go on asking. Who asked has waited for long.
+                soon = max(deadline, time.monotonic() + _SAMPLE_S)
                 with suppress(ModelUnavailable):
-                    self._vectors(self._asking, [_SAMPLE], attempts=1, anyway=True, deadline=deadline)
+                    self._vectors(self._asking, [_SAMPLE], attempts=1, anyway=True, deadline=soon)
             raise
 
     def embed_tokens(self, texts: Sequence[str]) -> Embeddings:
