@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +18,7 @@ from memorist.facts.port import Judge
 from memorist.memories.policy import Policy
 from memorist.models.port import Comparer, Embedder, Llm, Reranker, Tagger
 from memorist.options import Options
-from memorist.platform.backups import BackupPlan
+from memorist.platform.backups import BackupPlan, mark_of
 from memorist.platform.values import Principal, Role
 from memorist.recall.index.snapshot_folder import SnapshotFolder
 from memorist.recall.values import Weights
@@ -59,13 +59,14 @@ def open_core(
         store.require_keys()
         if settings.encrypts and (saved := saved_indexes(settings)) is not None:
             saved.clear()  # They are from before there was a key.
+        options = _options(settings, store, watch)
     except BaseException:
         store.close()
         raise
-    return Core(store, clock, replace(_options(settings, watch), is_brief=is_brief), background=background)
+    return Core(store, clock, replace(options, is_brief=is_brief), background=background)
 
 
-def _options(settings: Settings, watch: Watch) -> Options:
+def _options(settings: Settings, store: SqlStore, watch: Watch) -> Options:
     return Options(
         embedder=partial(open_embedder, settings),
         reranker=partial(open_reranker, settings),
@@ -84,7 +85,7 @@ def _options(settings: Settings, watch: Watch) -> Options:
         tool_output_preview=settings.tool_output_preview,
         context_tokens=settings.context_tokens,
         check_interval_s=settings.check_interval_s,
-        backups=backup_plan(settings),
+        backups=backup_plan(settings, store),
         policy=Policy(anonymize_after_days=settings.anonymize_after_days),
         observation_days=settings.observation_days,
         turn_events_days=settings.turn_events_days,
@@ -290,12 +291,16 @@ def _open_driver(settings: Settings) -> Driver:
     return SqliteDriver(path, busy_timeout_ms=settings.busy_timeout_ms)
 
 
-def backup_plan(settings: Settings) -> BackupPlan | None:
-    """The backups that a server is to make; None where there are to be none, or another server's tools make them."""
-    if not settings.backup_every_hours or settings.sqlite_path() is None:
+def backup_plan(settings: Settings, store: SqlStore) -> BackupPlan | None:
+    """The backups that a server is to make of the database; None where there are to be none, or another server's tools
+    make them. Raises StoreError."""
+    path = settings.sqlite_path()
+    if not settings.backup_every_hours or path is None:
         return None
-    every = timedelta(hours=settings.backup_every_hours)
-    return BackupPlan(settings.backups_path(), every, settings.backup_keep_days, settings.backup_keep_weeks)
+    folder, every = settings.backups_path(), timedelta(hours=settings.backup_every_hours)
+    made_at = min((one.applied_at for one in store.migrator.applied()), default=datetime.min.replace(tzinfo=UTC))
+    mark = mark_of(path, made_at, folder)
+    return BackupPlan(folder, every, settings.backup_keep_days, settings.backup_keep_weeks, mark)
 
 
 def saved_indexes(settings: Settings) -> SnapshotFolder | None:

@@ -5,16 +5,18 @@ import pty
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import apsw
 import pytest
 
-from memorist.bootstrap import open_core, open_store
+from memorist.bootstrap import backup_plan, open_core, open_store
 from memorist.memories.values import Draft
 from memorist.models.embedder import LocalEmbedder
+from memorist.platform.backups import stamp_of
 from memorist.platform.values import Job, JobStatus, Principal, Role
 from memorist.settings import Settings
 from memorist.store.migrations import Migration, Migrator, load_migrations
@@ -226,7 +228,14 @@ def test_missed_backups_are_found(cli: Cli, data: Path, monkeypatch: pytest.Monk
         "No backup was made yet. A running server makes them: its log says what fails. `memorist backup create` makes "
         "one now",
     )
-    cli.ok("backup", "create", str(data / "backups" / "memorist-20260101T000000Z.db"))
+    # Another database's backups of today are none of this one.
+    cli.ok("backup", "create", str(data / "backups" / f"memorist-{stamp_of(SystemClock().now())}-0123abcd.db"))
+    assert finding(cli, "backups")[0] == "problem"
+    settings = Settings(data=data, backup_every_hours=24.0)
+    with closing(open_store(settings)) as store:
+        plan = backup_plan(settings, store)
+    assert plan is not None
+    cli.ok("backup", "create", str(plan.path_of(datetime(2026, 1, 1, tzinfo=UTC))))
     state, message = finding(cli, "backups")
     assert state == "problem"
     assert message.startswith("The last backup is of 2026-01-01T00:00:00.000000Z, and one is due every 1 day")

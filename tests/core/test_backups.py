@@ -1,8 +1,10 @@
 """Backups on a schedule: when one is made, which are kept, what becomes of failures, and a drill of restoring."""
 
 import os
+import shutil
 import signal
 import time
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -44,7 +46,12 @@ def opened(settings: Settings, clock: StepClock) -> Core:
 
 
 def made(settings: Settings) -> list[str]:
-    return sorted(one.name for one in backups_in(settings.backups_path()).values())
+    return sorted(one.name for one in backups_in(settings.backups_path()))
+
+
+def moments_of(core: Core) -> list[datetime]:
+    assert core.options.backups is not None
+    return sorted(core.options.backups.made())
 
 
 def make_due(core: Core) -> float:
@@ -68,7 +75,7 @@ def test_one_is_made_when_it_is_due_and_a_restart_makes_no_other(settings: Setti
     make_due(core)
     assert len(made(settings)) == 2
     core.close()
-    (folder,) = {one.parent for one in backups_in(settings.backups_path()).values()}
+    (folder,) = {one.parent for one in backups_in(settings.backups_path())}
     assert {one.stat().st_mode & 0o777 for one in folder.iterdir()} == {0o600}
 
 
@@ -81,7 +88,7 @@ def test_days_and_weeks_are_kept_and_no_other_file_is_touched(settings: Settings
         mine.touch()
         clock.advance(DAY)
     core.close()
-    found = sorted(backups_in(settings.backups_path()))
+    found = moments_of(core)
     assert 7 <= len(found) <= 7 + 4
     assert [later - one for one, later in pairwise(found[-7:])] == [DAY] * 6
     assert timedelta(weeks=2) < found[-1] - found[0] < timedelta(weeks=4)
@@ -139,24 +146,61 @@ def write_and_die(path: str) -> None:
 
 def test_what_a_killed_process_left_is_removed_by_the_next_backup(settings: Settings) -> None:
     folder = settings.backups_path()
-    process = CONTEXT.Process(target=write_and_die, args=(str(folder / "memorist-20260101T000000Z.db"),))
+    process = CONTEXT.Process(target=write_and_die, args=(str(folder / "memorist-20260101T000000Z-0123abcd.db"),))
     process.start()
     process.join(60)
     assert process.exitcode == -signal.SIGKILL
     assert len(list(folder.iterdir())) == 2
     # In a container every process may have the same number.
-    (folder / f".memorist-20260102T000000Z.db.{os.getpid()}").touch()
-    stale = folder / f".memorist-20260103T000000Z.db.{os.getppid()}"
+    (folder / f".memorist-20260102T000000Z-0123abcd.db.{os.getpid()}").touch()
+    stale = folder / f".memorist-20260103T000000Z-0123abcd.db.{os.getppid()}"
     stale.touch()
     os.utime(stale, (time.time() - 2 * DAY.total_seconds(),) * 2)
-    others = {f".memorist-20260104T000000Z.db.{os.getppid()}", f".notes.db.{process.pid}", ".memorist.db.x"}
+    others = {f".memorist-20260104T000000Z-0123abcd.db.{os.getppid()}", f".notes.db.{process.pid}", ".memorist.db.x"}
     for name in others:
         (folder / name).touch()
     core = opened(settings, StepClock())
-    with placed(folder / "memorist-20260105T000000Z.db") as draft:
+    with placed(folder / "memorist-20260105T000000Z-0123abcd.db") as draft:
         make_due(core)
         assert {one.name for one in folder.iterdir()} == {*others, *made(settings), draft.name}
     assert len(made(settings)) == 2
+    core.close()
+
+
+def test_databases_that_share_a_folder_have_backups_of_their_own(settings: Settings, tmp_path: Path) -> None:
+    clock = StepClock()
+    own = opened(settings, clock)
+    make_due(own)
+    (of_own,) = backups_in(settings.backups_path())
+    # One that was made elsewhere, and a copy of the first.
+    shutil.copy(of_own, tmp_path / "copy.db")
+    others = [opened(replace(settings, database=str(tmp_path / name)), clock) for name in ("other.db", "copy.db")]
+    for other in others:
+        assert other.backups is not None
+        assert other.backups.trouble() == "No backup was made yet."
+        make_due(other)
+        assert other.backups.trouble() == ""
+    assert len(made(settings)) == 3
+    for _ in range(60):
+        clock.advance(DAY)
+        make_due(others[0])
+    assert [len(moments_of(one)) for one in (own, others[1])] == [1, 1]
+    for one in (own, *others):
+        one.close()
+
+
+def test_backups_that_are_moved_with_their_database_are_its_own(tmp_path: Path) -> None:
+    before, after = (
+        Settings(data=tmp_path / name, embedder="off", reranker="off", backup_every_hours=24.0) for name in "ab"
+    )
+    clock = StepClock()
+    core = opened(before, clock)
+    make_due(core)
+    core.close()
+    (tmp_path / "a").rename(tmp_path / "b")
+    core = opened(after, clock)
+    make_due(core)
+    assert len(made(after)) == 1
     core.close()
 
 
@@ -191,7 +235,7 @@ def test_drill_restores_and_finds_the_rows(settings: Settings) -> None:
     core.memories.remember(ADA, [Draft("One."), Draft("Two.")])
     make_due(core)
     core.close()
-    (path,) = backups_in(settings.backups_path()).values()
+    (path,) = backups_in(settings.backups_path())
     before = path.read_bytes()
     drill = verify_backup(settings, path)
     assert drill.ok
@@ -205,7 +249,7 @@ def test_drill_finds_damage_and_rows_that_do_not_agree(settings: Settings, tmp_p
     core.memories.remember(ADA, [Draft("One.")])
     make_due(core)
     core.close()
-    (path,) = backups_in(settings.backups_path()).values()
+    (path,) = backups_in(settings.backups_path())
     connection = apsw.Connection(str(path))
     connection.execute("DELETE FROM memory_events")
     connection.close()
@@ -227,7 +271,7 @@ def test_person_erased_since_is_told_and_erased_again_by_restoring(settings: Set
     receipt = core.erasure.purge_user(ADMIN, ADA.user)
     core.close()
     assert any("backups that this server made on its schedule" in one for one in receipt.remains)
-    (path,) = backups_in(settings.backups_path()).values()
+    (path,) = backups_in(settings.backups_path())
     assert b"A secret of hers." in path.read_bytes()
     drill = verify_backup(settings, path)
     assert drill.ok

@@ -3,7 +3,9 @@
 The folder itself says when the last was made, so that a restart makes none too many and none too few.
 """
 
+import hashlib
 import math
+import os
 import re
 from collections.abc import Iterable
 from contextlib import suppress
@@ -16,7 +18,7 @@ from memorist.platform.loop import Loop
 from memorist.ports import Store
 from memorist.times import Clock, to_iso
 
-_NAME = re.compile(r"memorist-(\d{8}T\d{6})Z\.db")
+_NAME = re.compile(r"memorist-(\d{8}T\d{6})Z-([0-9a-f]{8})\.db")
 _STAMP = "%Y%m%dT%H%M%S"
 _FIRST_RETRY_S = 60.0
 _MOST_DOUBLINGS = 6
@@ -32,6 +34,8 @@ class BackupPlan:
     every: timedelta
     days: int
     weeks: int
+    mark: str
+    """What the names of this database's own have: others may go to the same folder. Eight hexadecimal digits."""
 
     @property
     def holds(self) -> str:
@@ -44,11 +48,19 @@ class BackupPlan:
 
     def missed(self, now: datetime) -> str:
         """What is wrong with the backups, or ''. Raises StoreUnavailable where the folder cannot be read."""
-        last = max(backups_in(self.folder), default=None)
+        last = max(self.made(), default=None)
         if last is None:
             return "No backup was made yet."
         is_late = now > last + self.every + LATE
         return f"The last backup is of {to_iso(last)}, and one is due every {self.every}." if is_late else ""
+
+    def path_of(self, made_at: datetime) -> Path:
+        """What the backup of a moment is called."""
+        return self.folder / f"memorist-{stamp_of(made_at)}-{self.mark}.db"
+
+    def made(self) -> dict[datetime, Path]:
+        """The backups of this database, by when they were made. Raises StoreUnavailable."""
+        return {made_at: path for (made_at, mark), path in _found_in(self.folder).items() if mark == self.mark}
 
 
 class Backups:
@@ -74,10 +86,10 @@ class Backups:
         """
         now = self._clock.now()
         try:
-            last = max(backups_in(self._plan.folder), default=None)
+            last = max(self._plan.made(), default=None)
             # One that is dated ahead was made by a clock that was: it must not keep others from being made.
             if last is None or not timedelta(0) <= now - last < self._plan.every:
-                self._store.backup(path_of(self._plan.folder, now))
+                self._store.backup(self._plan.path_of(now))
                 last = now
             drop_over(self._plan, now)
         except MemoristError:
@@ -94,30 +106,38 @@ class Backups:
         return "Backups fail: the log says why."
 
 
-def path_of(folder: Path, made_at: datetime) -> Path:
-    """What the backup of a moment is called."""
-    return folder / f"memorist-{stamp_of(made_at)}.db"
-
-
 def stamp_of(moment: datetime) -> str:
     """A moment as names of files have it."""
     return moment.astimezone(UTC).strftime(f"{_STAMP}Z")
 
 
-def backups_in(folder: Path) -> dict[datetime, Path]:
-    """The backups of a folder, by when they were made; other files are none of them. Raises StoreUnavailable."""
+def mark_of(database: Path, made_at: datetime, folder: Path) -> str:
+    """What tells a database from others: where it is, seen from the folder of its backups, and when it was made.
+
+    One that is moved together with them keeps it. In containers, others are in the same place.
+    """
+    place = os.path.relpath(database.resolve(), folder.resolve())
+    return hashlib.sha256(f"{place} {to_iso(made_at)}".encode()).hexdigest()[:8]
+
+
+def backups_in(folder: Path) -> list[Path]:
+    """The backups of a folder, of whatever database; other files are none of them. Raises StoreUnavailable."""
+    return list(_found_in(folder).values())
+
+
+def _found_in(folder: Path) -> dict[tuple[datetime, str], Path]:
     try:
         found = [(match, one) for one in folder.iterdir() if (match := _NAME.fullmatch(one.name))]
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise StoreUnavailable(f"The folder of backups {folder} cannot be read: {error.strerror}.") from error
-    return {datetime.strptime(match[1], _STAMP).replace(tzinfo=UTC): one for match, one in found}
+    return {(datetime.strptime(match[1], _STAMP).replace(tzinfo=UTC), match[2]): one for match, one in found}
 
 
 def drop_over(plan: BackupPlan, now: datetime) -> None:
     """Remove the backups that are no longer to be kept. Raises StoreUnavailable."""
-    found = backups_in(plan.folder)
+    found = plan.made()
     try:
         for made_at in found.keys() - kept(found, now, plan.days, plan.weeks):
             found[made_at].unlink(missing_ok=True)

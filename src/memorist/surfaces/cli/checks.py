@@ -154,7 +154,7 @@ def permissions(patient: Patient) -> Iterator[DoctorFinding]:
     """Files that hold memories or a key are their owner's alone."""
     path = patient.settings.sqlite_path()
     beside = [] if path is None else [path, *(path.with_name(path.name + ending) for ending in ("-wal", "-shm"))]
-    kept = backups_in(patient.settings.backups_path()).values() if path is not None else []
+    kept = backups_in(patient.settings.backups_path()) if path is not None else []
     # A settings file matters where it holds a key.
     secrets = {
         Path(patient.loaded.origins[setting.name])
@@ -317,18 +317,19 @@ def jobs(patient: Patient) -> Iterator[DoctorFinding]:
 
 
 def backups(patient: Patient) -> Iterator[DoctorFinding]:
-    plan = backup_plan(patient.settings)
-    if plan is not None:
+    settings = patient.settings
+    if settings.sqlite_path() is None:
+        if settings.backup_every_hours:
+            advice = "backup_every_hours does nothing for PostgreSQL: schedule pg_dump, and leave it out"
+            yield DoctorFinding("backups", Health.PROBLEM, advice)
+    elif not settings.backup_every_hours:
+        yield DoctorFinding("backups", Health.OK, "none on a schedule: MEMORIST_BACKUP_EVERY_HOURS=24 makes one a day")
+    elif patient.store is not None and (plan := backup_plan(settings, patient.store)) is not None:
         if missed := plan.missed(patient.now):
             advice = "A running server makes them: its log says what fails. `memorist backup create` makes one now"
             yield DoctorFinding("backups", Health.PROBLEM, f"{missed} {advice}")
         else:
             yield DoctorFinding("backups", Health.OK, f"every {plan.every} to {plan.folder}")
-    elif patient.settings.backup_every_hours:
-        advice = "backup_every_hours does nothing for PostgreSQL: schedule pg_dump, and leave it out"
-        yield DoctorFinding("backups", Health.PROBLEM, advice)
-    elif patient.settings.sqlite_path() is not None:
-        yield DoctorFinding("backups", Health.OK, "none on a schedule: MEMORIST_BACKUP_EVERY_HOURS=24 makes one a day")
 
 
 def servers(patient: Patient) -> Iterator[DoctorFinding]:
