@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
@@ -331,15 +331,18 @@ def restore_backup(
             "A backup is restored into an SQLite file; name one with --data. To bring its memories into PostgreSQL, "
             "export them from the file and import them: `memorist export --database FILE | memorist import - …`."
         )
-    from memorist.store.backups import copy_checked, into_one_file, placed, require_unused
+    from memorist.store.backups import copy_checked, held, into_one_file, placed
 
     known: list[str] = []
-    if target.exists():
+    is_there = target.exists()
+    if is_there:
         if not overwrite:
             raise Conflict(f"There is a database at {target}. Replace it with --force.")
-        require_unused(target)
+        with held(target):
+            pass  # Nobody's: it may be migrated.
         known = _ledger_of(settings, required=ledger is None)
-    with placed(target) as draft:
+    # Whoever opened it meanwhile would write to what is replaced.
+    with held(target) if is_there else nullcontext(), placed(target) as draft:
         copy_checked(path, draft)
         core = open_core(replace(settings, database=str(draft)))
         try:
@@ -347,6 +350,8 @@ def restore_backup(
         finally:
             core.close()
         into_one_file(draft)
+        if not is_there and target.exists():
+            raise Conflict(f"A database was made at {target} meanwhile. Replace it with --force.")
     if (saved := saved_indexes(settings)) is not None:
         saved.clear()
     return applied

@@ -24,6 +24,7 @@ from memorist.platform.erased_names import MEMORY, hexadecimal
 from memorist.platform.values import Event, Owner, Principal, Role
 from memorist.ports import Writer
 from memorist.settings import Settings
+from memorist.store import backups
 from memorist.testing import make_event, make_memory, make_receipt, new_tenant
 from memorist.testing.clocks import START
 from tests.erasure.plant import Planter, plant_key
@@ -358,6 +359,59 @@ def test_damaged_backup_changes_nothing(live: Core, sqlite_url: str, tmp_path: P
     assert list(again.transfer.export(ADA)) == before
     again.close()
     assert sorted(file.name for file in Path(sqlite_url).parent.iterdir()) == ["memorist.db"]
+
+
+@pytest.fixture
+def while_copying(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], None]:
+    """Have something done when a backup was copied, and is not in its place yet."""
+
+    def meanwhile(work: Callable[[], None]) -> None:
+        copy = backups.copy_checked
+        monkeypatch.setattr(backups, "copy_checked", lambda backup, draft: (copy(backup, draft), work()))
+
+    return meanwhile
+
+
+def test_nobody_opens_a_database_while_it_is_replaced(
+    live: Core, sqlite_url: str, tmp_path: Path, while_copying: Callable[[Callable[[], None]], None]
+) -> None:
+    live.memories.remember(ADA, [Draft("in the backup")])
+    create_backup(settings_of(sqlite_url), tmp_path / "backup.db")
+    live.close()
+    refused: list[StoreBusy] = []
+
+    def open_meanwhile() -> None:
+        with pytest.raises(StoreBusy) as error:
+            open_core(bare(sqlite_url, busy_timeout_ms=50))
+        refused.append(error.value)
+
+    while_copying(open_meanwhile)
+    restore_backup(settings_of(sqlite_url), tmp_path / "backup.db", overwrite=True)
+    assert len(refused) == 1
+    again = open_core(bare(sqlite_url))
+    assert [one.content for one in again.memories.list(ADA).items] == ["in the backup"]
+    again.close()
+
+
+@pytest.mark.usefixtures("live")
+def test_database_that_was_made_while_another_was_restored_there_stays(
+    sqlite_url: str, tmp_path: Path, while_copying: Callable[[Callable[[], None]], None]
+) -> None:
+    create_backup(settings_of(sqlite_url), tmp_path / "backup.db")
+    elsewhere = bare(str(tmp_path / "new" / "memorist.db"))
+
+    def write_meanwhile() -> None:
+        other = open_core(elsewhere)
+        other.identity.create_tenant("t")
+        other.memories.remember(ADA, [Draft("told meanwhile")])
+        other.close()
+
+    while_copying(write_meanwhile)
+    with pytest.raises(Conflict, match="meanwhile"):
+        restore_backup(elsewhere, tmp_path / "backup.db")
+    again = open_core(elsewhere)
+    assert [one.content for one in again.memories.list(ADA).items] == ["told meanwhile"]
+    again.close()
 
 
 def test_lost_database_is_restored_with_a_ledger(live: Core, sqlite_url: str, tmp_path: Path) -> None:

@@ -122,6 +122,26 @@ def test_closed_store_says_so(core: Core, late: Callable[[Core], object]) -> Non
         late(core)
 
 
+def test_file_that_is_replaced_while_it_is_opened_is_not_taken_for_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, other = tmp_path / "memorist.db", tmp_path / "other.db"
+    for one in (path, other):
+        open_core(bare(str(one))).close()
+    open_file = sqlite.SqliteDriver._open
+
+    def open_late(driver: sqlite.SqliteDriver) -> apsw.Connection:
+        connection = open_file(driver)
+        if other.exists():
+            other.replace(path)
+        return connection
+
+    monkeypatch.setattr(sqlite.SqliteDriver, "_open", open_late)
+    with pytest.raises(StoreBusy, match="Open it again"):
+        open_store(bare(str(path)))
+    open_core(bare(str(path))).close()
+
+
 # Threads and processes
 
 

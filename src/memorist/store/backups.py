@@ -4,7 +4,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 import apsw
@@ -66,14 +66,21 @@ def copy_checked(backup: Path, copy: Path) -> None:
         raise errors.StoreError(f"{backup} cannot be copied. (SQLite says: {error})") from error
 
 
-def require_unused(path: Path) -> None:
-    """Raises StoreBusy where a process has the database open. A file that is no database is nobody's."""
-    try:
-        into_one_file(path)
-    except (apsw.BusyError, apsw.LockedError) as error:
-        raise errors.StoreBusy(f"A process uses {path}. Stop it first, such as the server.") from error
-    except apsw.Error:
-        return
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Keep every process from opening a database. Raises StoreBusy where one has it open. A file that is no database is
+    nobody's.
+    """
+    with ExitStack() as opened:
+        try:
+            connection = opened.enter_context(closing(apsw.Connection(str(path))))
+            connection.execute("PRAGMA journal_mode = DELETE").fetchall()
+            connection.execute("BEGIN EXCLUSIVE")
+        except (apsw.BusyError, apsw.LockedError) as error:
+            raise errors.StoreBusy(f"A process uses {path}. Stop it first, such as the server.") from error
+        except apsw.Error:
+            pass
+        yield
 
 
 def into_one_file(path: Path) -> None:

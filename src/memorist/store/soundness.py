@@ -30,7 +30,7 @@ class Soundness:
             raise errors.StoreCorrupt(f"{self._path} is damaged: {self._damage}. Nothing is written to it. {_ADVICE}")
         for file in self._files:
             # The log is made by the first write.
-            now, before = _identity(file), self._seen.get(file)
+            now, before = identity_of(file), self._seen.get(file)
             if before is None and now is not None:
                 self._seen[file] = now
             elif before is not None and now != before:
@@ -41,7 +41,8 @@ class Soundness:
                 )
 
 
-def _identity(file: str) -> tuple[int, int] | None:
+def identity_of(file: str) -> tuple[int, int] | None:
+    """Which file has a name now."""
     try:
         found = os.stat(file)
     except OSError:

@@ -14,7 +14,7 @@ from memorist import errors
 from memorist.store.backups import placed
 from memorist.store.drivers import Connection, Parameters, Row, Values
 from memorist.store.group_commit import GroupCommit, QueuedWork
-from memorist.store.soundness import Soundness
+from memorist.store.soundness import Soundness, identity_of
 from memorist.store.sqlite_rows import held_by_rows
 from memorist.store.statements import SqlStatement
 
@@ -72,9 +72,10 @@ class SqliteDriver:
         # Upkeep runs between transactions on the writer, never inside somebody's.
         self._writing = threading.Lock()
         _make_private_file(path)
+        file = identity_of(str(path))
         with _translated():
             self._writer = self._open()
-            self._switch_to_wal()
+            self._switch_to_wal(file)
         self._soundness = Soundness(path)
         self._soundness.require()
         self._queue = GroupCommit(self._commit)
@@ -187,10 +188,13 @@ class SqliteDriver:
         connection.execute(_PRAGMAS).fetchall()
         return connection
 
-    def _switch_to_wal(self) -> None:
+    def _switch_to_wal(self, file: tuple[int, int] | None) -> None:
+        """Raises StoreBusy where another file has the name by now: its log must not be taken for this one's."""
         # Two processes that open a new file at once compete for this; the busy timeout does not apply to it.
         deadline = time.monotonic() + self._busy_timeout_ms / 1000
         while True:
+            if identity_of(str(self.path)) != file:
+                raise errors.StoreBusy(f"{self.path} was replaced while it was being opened. Open it again.")
             try:
                 self._writer.execute("PRAGMA journal_mode = WAL").fetchall()
                 return
