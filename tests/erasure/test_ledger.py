@@ -393,6 +393,17 @@ def test_nobody_opens_a_database_while_it_is_replaced(
     again.close()
 
 
+def test_restoring_through_a_link_replaces_what_it_leads_to(live: Core, sqlite_url: str, tmp_path: Path) -> None:
+    create_backup(settings_of(sqlite_url), tmp_path / "backup.db")
+    live.memories.remember(ADA, [Draft("told after the backup")])
+    live.close()
+    link = tmp_path / "link.db"
+    link.symlink_to(sqlite_url)
+    restore_backup(settings_of(str(link)), tmp_path / "backup.db", overwrite=True)
+    assert link.is_symlink()
+    assert b"told after the backup" not in Path(sqlite_url).read_bytes()
+
+
 @pytest.mark.usefixtures("live")
 def test_database_that_was_made_while_another_was_restored_there_stays(
     sqlite_url: str, tmp_path: Path, while_copying: Callable[[Callable[[], None]], None]

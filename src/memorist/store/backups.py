@@ -20,10 +20,12 @@ _own: set[str] = set()
 
 @contextmanager
 def placed(target: Path) -> Iterator[Path]:
-    """A new file beside the target, which replaces it when the block is done, and is gone where it fails.
+    """A new file beside the target, which replaces it when the block is done, and is gone where it fails. Where the
+    target is a link, what it leads to is replaced.
 
     Only its owner can read it. What a killed process left of its own is removed first. Raises StoreUnavailable.
     """
+    target = target.resolve()
     # Not a name that anything else uses, so that two that are made at once do not meet.
     draft = target.with_name(f".{target.name}.{os.getpid()}")
     try:
