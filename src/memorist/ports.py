@@ -248,7 +248,10 @@ class Store(Protocol):
         ...
 
     def trouble(self) -> str:
-        """What keeps some tenants from being served while others are, or ''. Raises StoreError."""
+        """What keeps some tenants from being served while others are, or may before long keep all of them, or ''.
+
+        Raises StoreError.
+        """
         ...
 
     def examine(self, seconds: float) -> str:

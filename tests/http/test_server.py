@@ -25,8 +25,9 @@ from memorist.errors import InvalidSetting
 from memorist.platform.identity import new_secret
 from memorist.platform.values import Principal
 from memorist.settings import Settings
-from memorist.surfaces.http.server import _listen, ensure_local_key
+from memorist.surfaces.http.server import _link, _listen, ensure_local_key
 from tests.http.conftest import new_memory
+from tests.support.stores import unwritable
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.usefixtures("without_models")
@@ -287,6 +288,16 @@ def test_server_works_on_postgres(tmp_path: Path, new_postgres_url: str) -> None
         assert httpx2.post(f"{address}/v1/memories", json=new_memory(), headers=headers).status_code == 201
         assert httpx2.get(f"{address}/readyz").json() == {"status": "ready"}
     assert not (data / "memorist.db").exists()
+
+
+def test_greeting_has_no_link_where_none_can_be_written(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path, embedder="off", reranker="off")
+    core = open_core(settings, background=False)
+    key_file = ensure_local_key(core, settings)
+    assert _link(core, key_file).startswith("/enter?link=")
+    with unwritable(core.store, settings.tenant):
+        assert _link(core, key_file) == ""
+    core.close()
 
 
 def test_missing_database_stops_the_start_with_a_clear_error(tmp_path: Path) -> None:

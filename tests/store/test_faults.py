@@ -12,7 +12,7 @@ import pytest
 
 from memorist.bootstrap import open_core, open_store
 from memorist.core import Core
-from memorist.errors import Conflict, MemoristError, StoreBusy, StoreCorrupt, StoreFull, StoreUnavailable
+from memorist.errors import Conflict, MemoristError, StoreBusy, StoreCorrupt, StoreFull, StoreReadOnly, StoreUnavailable
 from memorist.memories.values import Draft
 from memorist.platform.values import Principal, Role
 from memorist.recall.values import Question
@@ -237,6 +237,28 @@ def test_first_recall_on_a_full_disk_answers(small_disk: Path) -> None:
         assert [hit.memory.content for hit in found.hits] == ["the harbour is closed on Sundays"]
         (small_disk / "ballast").unlink()
         remember(core, "there is space again")
+
+
+def test_database_that_has_no_room_to_be_opened_is_told_as_that(small_disk: Path) -> None:
+    settings = bare(str(small_disk / "memorist.db"))
+    open_core(settings).close()
+    ballast = small_disk / "ballast"
+    with ballast.open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(bytes(4096))
+    with pytest.raises(StoreFull):
+        open_core(settings)
+    ballast.unlink()
+    with closing(open_core(settings)) as core:
+        assert "nearly full" in core.store.trouble()
+
+
+def test_database_on_a_disk_that_cannot_be_written_is_told_as_that(small_disk: Path) -> None:
+    settings = bare(str(small_disk / "memorist.db"))
+    open_core(settings).close()
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    with pytest.raises(StoreReadOnly):
+        open_core(settings)
 
 
 def test_too_full_to_begin_is_said_at_once(small_disk: Path) -> None:

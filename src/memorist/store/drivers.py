@@ -68,7 +68,7 @@ class Driver(Protocol):
         ...
 
     def trouble(self) -> str:
-        """What keeps some tenants from being served while others are, or ''."""
+        """What keeps some tenants from being served while others are, or may before long keep all of them, or ''."""
         ...
 
     def examine(self, seconds: float) -> str:

@@ -1,6 +1,8 @@
 """The SQLite driver (apsw): WAL, durable commits shared by concurrent writers, parallel readers, secure deletion."""
 
 import json
+import os
+import shutil
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -33,6 +35,10 @@ PRAGMA cache_size = -16384;
 
 _STEPS_BETWEEN_LOOKS = 100
 _STEPS_OF_LONG_READS = 10_000
+
+_LEAST_ROOM = 64 * 1024
+"""The index of the log, which whoever opens the file needs, takes 32 KiB at least."""
+_LITTLE_ROOM = 100 * 1024**2
 
 _BEYOND_REACH = (
     "Backups and exports that were made before. Restoring or importing them here applies the ledger of erased ids.",
@@ -73,7 +79,7 @@ class SqliteDriver:
         self._writing = threading.Lock()
         _make_private_file(path)
         file = identity_of(str(path))
-        with _translated():
+        with _translated(self.path):
             self._writer = self._open()
             self._switch_to_wal(file)
         self._soundness = Soundness(path)
@@ -105,7 +111,7 @@ class SqliteDriver:
                 if reader.in_transaction:
                     reader.execute("COMMIT")
         except apsw.Error as error:
-            raise _meaning_of(error) from error
+            raise _meaning_of(error, self.path) from error
         finally:
             if seconds is not None:
                 reader.set_progress_handler(None)
@@ -115,7 +121,7 @@ class SqliteDriver:
         try:
             return self._queue.submit(lambda: work(self._write_connection))
         except apsw.Error as error:
-            raise _meaning_of(error) from error
+            raise _meaning_of(error, self.path) from error
 
     def exclusive(self, work: Callable[[Connection], T]) -> T:
         # BEGIN IMMEDIATE already keeps every other process from writing.
@@ -165,7 +171,7 @@ class SqliteDriver:
         try:
             return self._idle_readers.pop()
         except IndexError:
-            with _translated():
+            with _translated(self.path):
                 reader = self._open()
                 reader.execute("PRAGMA query_only = ON")
             return reader
@@ -209,7 +215,7 @@ class SqliteDriver:
     def close(self) -> None:
         """Raises StoreError where the log could not be put into the file; nothing is lost, the next to open it does."""
         self._closed.set()
-        with _translated(), self._writing:
+        with _translated(self.path), self._writing:
             while self._idle_readers:
                 self._idle_readers.pop().close()
             self._writer.close()
@@ -227,7 +233,7 @@ class SqliteDriver:
 
         Raises StoreBusy where somebody's long read keeps it from being emptied.
         """
-        with _translated(), self._writing:
+        with _translated(self.path), self._writing:
             ((is_blocked, _, _),) = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         if is_blocked:
             raise errors.StoreBusy(
@@ -238,7 +244,7 @@ class SqliteDriver:
         if rewrite:
             # `secure_delete` overwrites what is deleted, but not copies that rows left behind when they were moved to
             # another page before: only writing the file anew is sure to leave them out.
-            with _translated(), self._writing:
+            with _translated(self.path), self._writing:
                 self._writer.execute("VACUUM")
         self.checkpoint()
         return _BEYOND_REACH
@@ -251,7 +257,7 @@ class SqliteDriver:
     def held_by_rows(self, pieces: Collection[bytes]) -> frozenset[bytes]:
         reader = self._take_reader()
         try:
-            with _translated():
+            with _translated(self.path):
                 return held_by_rows(reader, pieces)
         finally:
             self._return_reader(reader)
@@ -266,7 +272,7 @@ class SqliteDriver:
             self._return_reader(source)
 
     def _copy(self, source: apsw.Connection, target: Path) -> None:
-        with _translated(), closing(apsw.Connection(str(target))) as copy:
+        with _translated(target), closing(apsw.Connection(str(target))) as copy:
             with copy.backup("main", source, "main") as running:
                 # In one step, which reads one state of the database and keeps no writer waiting.
                 running.step(-1)
@@ -279,7 +285,7 @@ class SqliteDriver:
         check = "integrity_check" if thorough else "quick_check"
         reader = self._take_reader()
         try:
-            with _translated():
+            with _translated(self.path):
                 found = [str(row[0]) for row in reader.execute(f"PRAGMA {check}")]
                 broken_links = reader.execute("PRAGMA foreign_key_check").fetchall()
         finally:
@@ -293,14 +299,18 @@ class SqliteDriver:
         self._soundness.require()
 
     def trouble(self) -> str:
-        """All tenants are in one file."""
-        return ""
+        """All tenants are in one file, and on one disk."""
+        try:
+            free = shutil.disk_usage(self.path.parent).free
+        except OSError:
+            return ""
+        return "" if free >= _LITTLE_ROOM else "The disk that the database is on is nearly full."
 
     def examine(self, seconds: float) -> str:
         """What is wrong with the file, as far as can be told in that time; then nothing more is written to it."""
         ends = time.monotonic() + seconds
         try:
-            with _translated(), closing(self._open()) as connection:
+            with _translated(self.path), closing(self._open()) as connection:
                 connection.set_progress_handler(lambda: time.monotonic() > ends, _STEPS_BETWEEN_LOOKS)
                 found = [str(row[0]) for row in connection.execute("PRAGMA quick_check(5)")]
         except errors.StoreCorrupt as error:
@@ -384,13 +394,26 @@ def _make_private_file(path: Path) -> None:
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def _translated(path: Path) -> Iterator[None]:
     try:
         yield
     except apsw.Error as error:
-        raise _meaning_of(error) from error
+        raise _meaning_of(error, path) from error
 
 
-def _meaning_of(error: apsw.Error) -> errors.MemoristError:
+def _meaning_of(error: apsw.Error, path: Path) -> errors.MemoristError:
     meaning = next(meaning for kind, meaning in _MEANINGS if isinstance(error, kind))
+    if isinstance(error, apsw.IOError | apsw.CantOpenError):
+        meaning = _trouble_of_disk(path.parent) or meaning
     return meaning(f"{meaning().message} (SQLite says: {error})")
+
+
+def _trouble_of_disk(folder: Path) -> type[errors.StoreError] | None:
+    """Why SQLite fails to read or open a file, where the disk is the reason: to read it makes a file, too."""
+    try:
+        disk = os.statvfs(folder)
+    except OSError:
+        return None
+    if disk.f_flag & os.ST_RDONLY:
+        return errors.StoreReadOnly
+    return errors.StoreFull if disk.f_bavail * disk.f_frsize < _LEAST_ROOM else None

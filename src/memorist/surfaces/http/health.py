@@ -19,7 +19,7 @@ async def health() -> Response:
 @router.get("/readyz", summary="Can it serve?")
 def readiness(request: Request) -> Response:
     """Asks the database; 503 with the reason where it does not answer. `warnings` say what keeps nobody from serving,
-    such as backups that fail, or only some: on Citus, nodes that do not answer."""
+    such as backups that fail or a disk that is nearly full, or only some: on Citus, nodes that do not answer."""
     core = core_of(request)
     core.store.ping()
     troubles = [core.store.trouble(), core.backups.trouble() if core.backups is not None else ""]

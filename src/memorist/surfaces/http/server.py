@@ -16,7 +16,7 @@ import uvicorn
 
 from memorist.addresses import is_loopback
 from memorist.core import Core
-from memorist.errors import Conflict, InvalidSetting, Unauthenticated
+from memorist.errors import Conflict, InvalidSetting, StoreError, Unauthenticated
 from memorist.platform.identity import is_key, new_secret
 from memorist.platform.values import Principal, Role
 from memorist.running_servers import LOCAL_KEY_FILE, noted, reached_at, running, version_at
@@ -189,13 +189,18 @@ def _is_valid(core: Core, path: Path) -> bool:
 
 
 def _link(core: Core, key_file: Path | None) -> str:
-    """What signs the reader of the greeting in to the dashboard, where there is a key to stand for."""
+    """What signs the reader of the greeting in to the dashboard, where there is a key to stand for. One that cannot be
+    written, as on a full disk, keeps nobody from reading what is there.
+    """
     if key_file is None:
         return ""
     principal = core.identity.authenticate(key_file.read_text("utf-8").strip(), source="first_start")
     if principal.role is not Role.ADMIN:
         return ""
-    return f"/enter?link={core.sign_ins.make_link(principal, lifetime=_GREETING_LINK_LIFETIME)}"
+    try:
+        return f"/enter?link={core.sign_ins.make_link(principal, lifetime=_GREETING_LINK_LIFETIME)}"
+    except StoreError:
+        return ""
 
 
 def _write_secret(path: Path, secret: str) -> None:
