@@ -250,9 +250,9 @@ def _local_reranker(threads: int | None) -> Reranker:
     return LocalReranker(threads)
 
 
-def open_store(settings: Settings, watch: Watch | None = None) -> SqlStore:
-    """The configured database as it is, not migrated. Raises StoreError."""
-    return SqlStore(_open_driver(settings), watch, _master_keys(settings))
+def open_store(settings: Settings, watch: Watch | None = None, *, as_it_is: bool = False) -> SqlStore:
+    """The configured database, not migrated; `as_it_is`: for who only looks, and changes no byte. Raises StoreError."""
+    return SqlStore(_open_driver(settings, as_it_is=as_it_is), watch, _master_keys(settings))
 
 
 def _master_keys(settings: Settings) -> "Callable[[], MasterKeys] | None":
@@ -279,7 +279,7 @@ def resealing_of(core: Core) -> "Resealing":
     return Resealing(core.store)
 
 
-def _open_driver(settings: Settings) -> Driver:
+def _open_driver(settings: Settings, *, as_it_is: bool) -> Driver:
     # Each driver's library is imported only by those who use it.
     path = settings.sqlite_path()
     if path is None:
@@ -288,7 +288,7 @@ def _open_driver(settings: Settings) -> Driver:
         return PostgresDriver(settings.database_url(), pool_size=settings.pool_size, timeout_s=settings.pool_timeout_s)
     from memorist.store.sqlite import SqliteDriver
 
-    return SqliteDriver(path, busy_timeout_ms=settings.busy_timeout_ms)
+    return SqliteDriver(path, busy_timeout_ms=settings.busy_timeout_ms, as_it_is=as_it_is)
 
 
 def backup_plan(settings: Settings, store: SqlStore) -> BackupPlan | None:

@@ -219,6 +219,29 @@ def test_rows_that_lack_their_events_are_found(cli: Cli, data: Path) -> None:
     assert "0 created events" in message
 
 
+def test_looking_changes_no_byte(cli: Cli, tmp_path: Path) -> None:
+    cli.ok("remember", "x")
+    backup = tmp_path / "backup.db"
+    cli.ok("backup", "create", str(backup))
+    before = backup.read_bytes()
+    for command in (["doctor"], ["db", "status"], ["db", "check"], ["upgrade", "--check"]):
+        cli(*command, "--database", str(backup))
+    assert backup.read_bytes() == before
+
+
+def test_database_of_another_program_is_found_and_left_alone(cli: Cli, tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    connection = apsw.Connection(str(other))
+    connection.execute("CREATE TABLE songs (title TEXT)")
+    connection.close()
+    before = other.read_bytes()
+    state, message = finding(cli, "database", "--database", str(other))
+    assert (state, "another program's" in message) == ("problem", True)
+    for command in ("list", "db status", "db migrate"):
+        assert cli(*command.split(), "--database", str(other), "--json").error["code"] == "store_corrupt"
+    assert other.read_bytes() == before
+
+
 def test_missed_backups_are_found(cli: Cli, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cli.ok("remember", "x")
     assert finding(cli, "backups")[0] == "ok"

@@ -68,8 +68,11 @@ class SqliteDriver:
     # Readers of a WAL database wait for nobody.
     instant_reads = True
 
-    def __init__(self, path: Path, *, busy_timeout_ms: int) -> None:
-        """Open the file, making it and its folder where they are missing. Raises StoreError."""
+    def __init__(self, path: Path, *, busy_timeout_ms: int, as_it_is: bool = False) -> None:
+        """Open the file, making it and its folder where they are missing; `as_it_is`: change no byte of it by opening.
+
+        Raises StoreError, also where it is another program's database.
+        """
         require_sqlite(apsw.sqlite_lib_version())
         self.path = path
         self._busy_timeout_ms = busy_timeout_ms
@@ -81,7 +84,9 @@ class SqliteDriver:
         file = identity_of(str(path))
         with _translated(self.path):
             self._writer = self._open()
-            self._switch_to_wal(file)
+            _require_ours(self._writer, path)
+            if not as_it_is:
+                self._switch_to_wal(file)
         self._soundness = Soundness(path)
         self._soundness.require()
         self._queue = GroupCommit(self._commit)
@@ -381,6 +386,15 @@ def require_sqlite(version: str) -> None:
     if tuple(int(part) for part in version.split(".")[:3]) < MINIMUM_SQLITE:
         wanted = ".".join(map(str, MINIMUM_SQLITE))
         raise errors.StoreUnavailable(f"SQLite {version} is too old: {wanted} or newer is needed. Upgrade `apsw`.")
+
+
+def _require_ours(connection: apsw.Connection, path: Path) -> None:
+    """Raises StoreCorrupt where there are tables, and none of ours. A new file has none at all."""
+    others, ours = connection.execute(
+        "SELECT count(*), count(*) FILTER (WHERE name = 'schema_migrations') FROM sqlite_schema WHERE type = 'table'"
+    ).fetchall()[0]
+    if others and not ours:
+        raise errors.StoreCorrupt(f"{path} is no Memorist database: it is another program's, and is left as it is.")
 
 
 def _make_private_file(path: Path) -> None:

@@ -176,7 +176,7 @@ def database(patient: Patient) -> Iterator[DoctorFinding]:
         advice = f"{path} cannot be read and written: give yourself both permissions"
         yield DoctorFinding("database", Health.PROBLEM, advice)
     else:
-        patient.store = open_store(patient.settings)
+        patient.store = open_store(patient.settings, as_it_is=True)
         if path is None:
             facts = patient.store.driver.describe()
             told = f"{facts['engine']} {facts['version']}, database {facts['place']}"

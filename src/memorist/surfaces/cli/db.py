@@ -72,11 +72,13 @@ def check(flags: Flags) -> None:
 
 @contextmanager
 def existing_store(settings: Settings) -> Iterator[Any]:
-    """The database as it is. Raises StoreUnavailable, and makes nothing, where there is none yet."""
+    """The database, which opening it does not change. Raises StoreUnavailable, and makes nothing, where there is none
+    yet.
+    """
     path = settings.sqlite_path()
     if path is not None and not path.exists():
         raise StoreUnavailable(f"There is no database at {path} yet. `memorist db migrate` makes it.")
-    with closing(open_store(settings)) as store:
+    with closing(open_store(settings, as_it_is=True)) as store:
         yield store
 
 
