@@ -41,6 +41,22 @@ def test_a_crash_loses_reads_and_no_write(core: Core, settings: Settings, tenant
         other.close()
 
 
+def test_reads_that_are_lost_when_a_process_ends_are_told_as_that(
+    core: Core, tenant: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    ada = Principal(tenant, Role.USER, "ada")
+    remember(core, ada)
+    with unwritable(core.store, tenant):
+        core.audit.close()
+        assert "is written later" in caplog.text
+        caplog.clear()
+        with core.audit.acting("library", "list", ada):
+            core.memories.list(ada)
+        core.audit.close()
+        assert "not in the audit log" in caplog.text
+        assert "later" not in caplog.text
+
+
 def test_whoever_looks_finds_what_a_killed_process_left(
     core: Core, settings: Settings, tenant: str, clock: StepClock
 ) -> None:

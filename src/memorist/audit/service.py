@@ -198,7 +198,7 @@ class AuditLog:
             self._lost.update(lost)
             self._counted.update(counted)
 
-    def _flush_quietly(self) -> None:
+    def _flush_quietly(self, *, is_last: bool = False) -> None:
         if not (self._pending or self._written or self._counted or self._lost):
             with self._one_flush:  # Whoever looks finds what another is about to write.
                 return
@@ -206,7 +206,10 @@ class AuditLog:
             self.flush()
             self._is_failing = False
         except MemoristError as error:
-            if not self._is_failing:
+            if is_last and (self._pending or self._counted or self._lost):
+                # What was written waits in the database; what was read is known here alone.
+                _log.warning("what was read last is not in the audit log, as it was not written: %s", error.message)
+            elif not self._is_failing:
                 _log.warning("the audit log was not written, and is written later: %s", error.message)
             self._is_failing = True
 
@@ -219,7 +222,7 @@ class AuditLog:
 
     def close(self) -> None:
         self._loop.close()
-        self._flush_quietly()
+        self._flush_quietly(is_last=True)
 
     # Looking
 
