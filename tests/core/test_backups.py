@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -144,25 +145,39 @@ def write_and_die(path: str) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_what_a_killed_process_left_is_removed_by_the_next_backup(settings: Settings) -> None:
+def written_ago(files: Iterable[Path], ago: timedelta) -> None:
+    for file in files:
+        file.touch()
+        os.utime(file, (time.time() - ago.total_seconds(),) * 2)
+
+
+def test_what_a_killed_process_left_is_removed_by_a_later_backup(settings: Settings) -> None:
     folder = settings.backups_path()
     process = CONTEXT.Process(target=write_and_die, args=(str(folder / "memorist-20260101T000000Z-0123abcd.db"),))
     process.start()
     process.join(60)
     assert process.exitcode == -signal.SIGKILL
-    assert len(list(folder.iterdir())) == 2
+    left = list(folder.iterdir())
+    assert len(left) == 2
     # In a container every process may have the same number.
-    (folder / f".memorist-20260102T000000Z-0123abcd.db.{os.getpid()}").touch()
-    stale = folder / f".memorist-20260103T000000Z-0123abcd.db.{os.getppid()}"
-    stale.touch()
-    os.utime(stale, (time.time() - 2 * DAY.total_seconds(),) * 2)
-    others = {f".memorist-20260104T000000Z-0123abcd.db.{os.getppid()}", f".notes.db.{process.pid}", ".memorist.db.x"}
-    for name in others:
-        (folder / name).touch()
+    left.append(folder / f".memorist-20260102T000000Z-0123abcd.db.{os.getpid()}")
+    written_ago(left, timedelta(hours=2))
+    written_ago([folder / f".memorist-20260103T000000Z-0123abcd.db.{os.getppid()}"], 2 * DAY)
+    alive = folder / f".memorist-20260104T000000Z-0123abcd.db.{os.getppid()}"
+    written_ago([alive], timedelta(hours=2))
+    # One in another container is not seen here, and works: the log of what it makes was just written to.
+    elsewhere = [folder / f".memorist-2026010{day}T000000Z-0123abcd.db.{process.pid}" for day in (6, 7)]
+    elsewhere.append(folder / f".memorist-20260108T000000Z-0123abcd.db.{os.getpid()}")
+    log = folder / f"{elsewhere[0].name}-wal"
+    written_ago(elsewhere[:1], timedelta(hours=2))
+    written_ago([*elsewhere[1:], log], timedelta(minutes=30))
+    strange = [folder / f".notes.db.{process.pid}", folder / ".memorist.db.x"]
+    written_ago(strange, 2 * DAY)
     core = opened(settings, StepClock())
     with placed(folder / "memorist-20260105T000000Z-0123abcd.db") as draft:
         make_due(core)
-        assert {one.name for one in folder.iterdir()} == {*others, *made(settings), draft.name}
+        others = {one.name for one in (alive, *elsewhere, log, *strange, draft)}
+        assert {one.name for one in folder.iterdir()} == {*others, *made(settings)}
     assert len(made(settings)) == 2
     core.close()
 

@@ -14,6 +14,8 @@ from memorist import errors
 _BESIDE = ("-wal", "-shm", "-journal")
 _LEFT_BEHIND_S = 86_400.0
 """A draft that was not written to for so long is nobody's, whatever process has its number now."""
+_GONE_S = 3600.0
+"""One of a process that is not to be seen here: nobody copies for so long without writing."""
 _own: set[str] = set()
 """The drafts that this process is at."""
 
@@ -23,7 +25,8 @@ def placed(target: Path) -> Iterator[Path]:
     """A new file beside the target, which replaces it when the block is done, and is gone where it fails. Where the
     target is a link, what it leads to is replaced.
 
-    Only its owner can read it. What a killed process left of its own is removed first. Raises StoreUnavailable.
+    Only its owner can read it. What a process left that was killed an hour ago or earlier is removed first. Raises
+    StoreUnavailable.
     """
     target = target.resolve()
     # Not a name that anything else uses, so that two that are made at once do not meet.
@@ -95,24 +98,29 @@ def _remove_left_behind(target: Path) -> None:
     """Remove the drafts of processes that are gone: of this file, and of those that differ from it in numbers alone, as
     backups of another day do."""
     name = re.sub(r"\d+", r"\\d+", re.escape(target.name))
-    draft = re.compile(rf"\.{name}\.(\d+)(?:{'|'.join(_BESIDE)})?")
-    for file in target.parent.iterdir():
-        found = draft.fullmatch(file.name)
-        if found is not None and _is_left_behind(file, int(found[1])):
+    draft = re.compile(rf"(\.{name}\.(\d+))(?:{'|'.join(_BESIDE)})?")
+    found = [match for file in target.parent.iterdir() if (match := draft.fullmatch(file.name))]
+    for one, process in {match[1]: int(match[2]) for match in found}.items():
+        if _is_left_behind(target.with_name(one), process):
             with suppress(OSError):  # Another user's: no reason to make none.
-                file.unlink(missing_ok=True)
+                target.with_name(one).unlink(missing_ok=True)
+                _remove_beside(target.with_name(one))
 
 
 def _is_left_behind(draft: Path, process: int) -> bool:
-    if process == os.getpid():
-        # In a container the next process often has the number of the last one.
-        return not any(str(draft).startswith(own) for own in _own)
-    try:
+    """A process that is not here, or has the number of this one, may live in another container."""
+    if str(draft) in _own:
+        return False
+    patience = _GONE_S
+    with suppress(ProcessLookupError, OverflowError):
         with suppress(PermissionError):  # Another user's, and alive.
             os.kill(process, 0)
-        return draft.stat().st_mtime < time.time() - _LEFT_BEHIND_S
-    except (ProcessLookupError, FileNotFoundError, OverflowError):
-        return True
+        patience = _GONE_S if process == os.getpid() else _LEFT_BEHIND_S
+    last = 0.0
+    for ending in ("", *_BESIDE):
+        with suppress(FileNotFoundError):
+            last = max(last, draft.with_name(draft.name + ending).stat().st_mtime)
+    return last < time.time() - patience
 
 
 def _remove_beside(path: Path) -> None:
