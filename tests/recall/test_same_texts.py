@@ -1,12 +1,13 @@
 """Of memories that say the same one comes back, and others instead."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from memorist.core import Core
 from memorist.ingestion.service import Message
-from memorist.memories.values import Draft, Governor
+from memorist.memories.values import Draft, Governor, Memory
 from memorist.platform.values import Principal, Role
 from memorist.recall.values import Question
 from tests.recall.conftest import OpenCore, ask, found, make_tenant, remember, say, texts
@@ -35,6 +36,25 @@ def test_a_question_that_was_often_asked_does_not_hide_its_answer(open_with: Ope
     context = core.composer.compose(ada, ASKED).text
     assert ANSWER in context
     assert ASKED not in context
+
+
+def test_one_that_is_said_twice_makes_a_recall_read_few_more(
+    core: Core, ada: Principal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(60):
+        remember(core, ada, f"The kettle number {number} is green.")
+    for session in ("first", "second"):
+        say(core, ada, "The kettle!", session=session)
+    read: list[str] = []
+    memories = core.recall._memories
+
+    def count(tenant: str, ids: Sequence[str]) -> Sequence[Memory]:
+        read.extend(ids)
+        return memories(tenant, ids)
+
+    monkeypatch.setattr(core.recall, "_memories", count)
+    assert len(set(texts(ask(core, ada, "kettle")))) == 5
+    assert 9 < len(read) <= 20
 
 
 def test_both_ways_join_what_says_the_same(open_with: OpenCore) -> None:

@@ -16,9 +16,10 @@ from memorist.recall.question import Asked
 from memorist.recall.ranking import Places
 from memorist.recall.scored import Scored
 
-_TIMES = 4
+_MORE = 8
 _ENOUGH = 500
-"""Where candidates say the same, so many times as many are read, and again, until it is so many."""
+"""Where candidates say the same, twice as many as are lacking are read beside them, and at least so many; then twice as
+many again, and so on, until it is enough."""
 
 _AROUND = 6
 """Candidates whose turns before and after are read with them: the reranker seldom reads more."""
@@ -52,12 +53,13 @@ class Pool:
 
     def of_different(self, count: int) -> "Pool":
         """The same with one of those that say the same, and with others instead, so that there are `count` again."""
-        asked, places = count, self.places
+        asked, more, places = count, _MORE // 2, self.places
         while True:
             different = self._different(places)
             if different.size >= count or places.size < asked or asked >= _ENOUGH:
                 return replace(self, places=different[:count])
-            asked *= _TIMES
+            more = 2 * max(more, count - different.size)
+            asked = min(asked + more, _ENOUGH)
             places = self.scored.first(asked)
             ids = self.scored.candidates.ids.at(places.tolist())
             unread = [one for one in ids if one not in self.memories]
