@@ -64,6 +64,7 @@ PUBLIC = {
         "actors",
         "acts",
         "beside",
+        "crew",
         "erased_names",
         "folding",
         "idempotency",

@@ -573,8 +573,9 @@ class Core:
             self.indexer.follow(tenant, memories)
 
     def close(self) -> None:
-        if "indexer" in self.__dict__:
-            self.indexer.let_go()
+        for name in ("indexer", "jobs"):
+            if name in self.__dict__:
+                getattr(self, name).let_go()
         before = ("backups", "examination", "imports", "turns", "feed", "jobs", "profiles", "overview")
         for name in (*before, "sweeper", "erasure", "indexer", "recall"):
             # What was never made has nothing to finish.

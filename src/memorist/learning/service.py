@@ -189,10 +189,12 @@ class Extraction:
         vocabulary: Vocabulary = Vocabulary.COMPANION,
         source_ref: str | None = None,
         shows_known: bool = True,
+        wait: bool = True,
     ) -> ExtractedMemories:
         """Find what is worth remembering in messages that were kept before. It never fails: see `waiting`.
 
-        With `shows_known` a language model is told what is remembered already.
+        With `shows_known` a language model is told what is remembered already. Without `wait` the memories are found in
+        the background, or after the next start.
         """
         payload = {
             "session": session,
@@ -202,11 +204,11 @@ class Extraction:
             "shows_known": shows_known,
         }
         promised = (
-            self._store.write(principal.tenant, lambda tx: self._promise(tx, principal, payload, kept, claimed=True))
+            self._store.write(principal.tenant, lambda tx: self._promise(tx, principal, payload, kept, claimed=wait))
             if kept
             else []
         )
-        return self._done(principal, session, vocabulary, promised, messages=len(kept))
+        return self._done(principal, session, vocabulary, promised, messages=len(kept), wait=wait)
 
     def read_unkept(
         self,
@@ -217,10 +219,12 @@ class Extraction:
         source_ref: str,
         spent: list[Usage],
         shows_known: bool = True,
+        locally: bool = False,
     ) -> ExtractedMemories:
         """Find entries of the companion in messages of which nothing is stored, once and now: none of it is kept to be
         read again, so that what a language model fails to read is read by the local extractor alone. What was said
-        `before` tells what they are about. What the calls take is added to `spent`, also where one fails.
+        `before` tells what they are about. What the calls take is added to `spent`, also where one fails. With
+        `locally` no language model is asked.
         """
         found: list[Remembered] = []
         dropped: Counter[str] = Counter()
@@ -242,7 +246,7 @@ class Extraction:
                 since=len(earlier),
             )
             try:
-                of_window = read(shows_known=shows_known)
+                of_window = read(shows_known=shows_known, locally=locally)
             except LlmError as error:
                 failure = error.code
                 _log.warning("a turn is read locally: %s", error.message)

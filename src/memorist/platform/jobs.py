@@ -299,6 +299,10 @@ class Jobs:
         else:
             self._loop.leave_to_another()
 
+    def let_go(self) -> None:
+        """Take no more jobs: everything ends. Those that run are given their moment while others end as well."""
+        self._loop.stop()
+
     def close(self) -> None:
         """Take no more jobs, and give those that run a moment; what they do not finish is done again later."""
         self._loop.close()

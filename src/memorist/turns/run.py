@@ -29,7 +29,7 @@ class Run:
         self._store = store
         self._tell = tell
         self._stop: MemoristError | None = None
-        self._is_answered = False
+        self._complete: Callable[[], None] | None = None
 
     @property
     def seconds(self) -> float:
@@ -39,15 +39,20 @@ class Run:
         self._stop = self._stop or reason
         self.stopped.set()
 
-    def answered(self) -> None:
+    def answered(self, complete: Callable[[], None]) -> None:
         """The whole answer was told: from now on nothing ends the turn before it is completed, but that another has
-        taken it.
+        taken it. `complete` does that with what is known then.
         """
-        self._is_answered = True
+        self._complete = complete
+
+    def leave(self) -> None:
+        """Complete the turn where its answer was told, though it is still learned from: the process ends."""
+        if self._complete is not None:
+            self._complete()
 
     def check(self) -> None:
         """Raises the reason why the turn is to be ended, where there is one."""
-        if self._stop is not None and not self._is_answered:
+        if self._stop is not None and self._complete is None:
             raise self._stop
 
     def emit(self, event: str, data: Mapping[str, Any]) -> None:

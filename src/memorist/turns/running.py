@@ -3,16 +3,21 @@
 Where a process no longer says so, its turns are lost: whoever looks first ends them.
 """
 
+import atexit
 import secrets
 import threading
+import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
-from memorist.errors import TurnAbandoned, TurnInterrupted, TurnTooLong
+from memorist.errors import StoreError, TurnAbandoned, TurnInterrupted, TurnTooLong
 from memorist.models.fair_share import WHOSE, in_background
 from memorist.platform.acts import working
+from memorist.platform.crew import Crew
 from memorist.platform.loop import Loop
 from memorist.platform.rounds import all_due
 from memorist.platform.values import DueWork
@@ -26,6 +31,8 @@ _BEAT_S = 2.0
 # Whoever asks for a turn ends it where it is lost; this is for those that nobody asks for.
 _REAP_EVERY = 30
 _REAPED_AT_ONCE = 200
+_GRACE_S = 5.0
+"""So long what runs is waited for at the end: less than a lease."""
 
 
 class Runner:
@@ -40,8 +47,10 @@ class Runner:
         self._tell = tell
         self._lock = threading.Lock()
         self._running: dict[str, Run] = {}
-        self._workers: ThreadPoolExecutor | None = None
-        self._helpers: ThreadPoolExecutor | None = None
+        self._workers = Crew("memorist-turn", limits.at_once)
+        # Threads of its own: a turn waits for what is done beside it, also where every worker has a turn.
+        self._helpers = Crew("memorist-beside-turn", limits.at_once)
+        self._has_begun = False
         self._beats = 0
         self._loop = Loop("turns", self._beat, _BEAT_S, background=background)
 
@@ -50,6 +59,11 @@ class Runner:
         """How many turns this process works on."""
         return len(self._running)
 
+    @property
+    def stopping(self) -> bool:
+        """Whether everything ends: nothing long is begun then."""
+        return self._loop.stopping
+
     def start_reaping(self) -> None:
         """For servers: end turns that nobody works on any more, now and from time to time."""
         self._loop.start()
@@ -57,14 +71,14 @@ class Runner:
     def begin(self, run: Run, work: Callable[[Run], None]) -> None:
         """Work on a turn in the background. `work` must not raise."""
         with self._lock:
+            if not self._has_begun:
+                # A program that ends without closing must not be torn down in the middle of a computation.
+                atexit.register(self.close)
+                self._has_begun = True
             self._running[run.turn.id] = run
-            if self._workers is None:
-                at_once = self._limits.at_once
-                self._workers = ThreadPoolExecutor(at_once, thread_name_prefix="memorist-turn")
-                # Threads of its own: a turn waits for what is done beside it, also where every worker has a turn.
-                self._helpers = ThreadPoolExecutor(at_once, thread_name_prefix="memorist-beside-turn")
-            workers = self._workers
         self._loop.start()
+        if self.stopping:
+            run.stop(TurnInterrupted())
 
         def to_its_end() -> None:
             WHOSE.set((run.principal.tenant, run.principal.user or ""))
@@ -75,21 +89,22 @@ class Runner:
                 with self._lock:
                     self._running.pop(run.turn.id, None)
 
-        workers.submit(to_its_end)
+        self._workers.submit(to_its_end)
 
     def meanwhile(self, work: Callable[[], None]) -> "Future[None] | None":
         """Do something beside a turn that is worked on; None where everything is being closed."""
-        with self._lock:
-            if self._helpers is None or self._loop.stopping:
-                return None
-            return self._helpers.submit(_in_background, work)
+        return None if self.stopping else self._helpers.submit(partial(_in_background, work))
 
     def hold_all(self) -> None:
         """Say which turns are worked on, all of a tenant in one write: one each would last as long as a lease."""
+        by_tenant = self._by_tenant()
+        self._loop.each(by_tenant, lambda tenant: self._hold(tenant, by_tenant[tenant]))
+
+    def _by_tenant(self) -> dict[str, list[Run]]:
         by_tenant: dict[str, list[Run]] = {}
         for run in list(self._running.values()):
             by_tenant.setdefault(run.principal.tenant, []).append(run)
-        self._loop.each(by_tenant, lambda tenant: self._hold(tenant, by_tenant[tenant]))
+        return by_tenant
 
     def _hold(self, tenant: str, runs: Sequence[Run]) -> None:
         now = self._clock.now()
@@ -109,15 +124,24 @@ class Runner:
         return sum(self._end_lost(tenant, turn) for turn in lost if turn.id not in self._running)
 
     def close(self) -> None:
-        """Let what runs fail soon; what does not is ended by the next who looks."""
+        """Let what runs fail soon, and give it a moment; what takes longer is ended by the next who looks."""
         self._loop.stop()
         for run in list(self._running.values()):
             run.stop(TurnInterrupted())
-        # Turns first: they wait for what is done beside them.
-        for threads in (self._workers, self._helpers):
-            if threads is not None:
-                threads.shutdown(wait=True, cancel_futures=True)
         self._loop.close()
+        with suppress(StoreError):  # Where one cannot be written, the others are not waited for.
+            # Once more, so that nobody takes for lost what is being ended here.
+            for tenant, runs in self._by_tenant().items():
+                self._hold(tenant, runs)
+        until = time.monotonic() + _GRACE_S
+        # Turns first: they wait for what is done beside them.
+        self._workers.join(until)
+        self._helpers.join(until)
+        with suppress(StoreError):
+            for run in list(self._running.values()):
+                with suppress(TurnInterrupted):
+                    run.leave()
+        atexit.unregister(self.close)
 
     def _beat(self) -> None:
         self.hold_all()

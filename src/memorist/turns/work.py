@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
 from contextlib import nullcontext
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -120,6 +121,7 @@ class _Work:
         # computed while the model thinks: whoever waits for the first word does not wait for that as well.
         *before, asked = (one for one in self._messages if one.role != "system")
         self._keep(asked, before)
+        self._run.check()
         box = self._means.toolbox() if self._include_memory else None
         tools = box.offered(self._run.principal) if box is not None else ()
         prompting = self._prompting(tools)
@@ -130,12 +132,16 @@ class _Work:
         # Before it is told: whoever has it may send it as said before at once.
         answered = self._keep(Message("assistant", text))
         self._run.emit("synthesis", {"answer": text, "stop": stop, **spent(self.usage)})
-        self._run.answered()
+        complete = partial(self._complete, text, stop, at)
+        self._run.answered(complete)
         self._means.extraction.index_kept(run.principal, answered)
         if not self.is_trial:
             self._run.emit("agent.completed", self.learn())
         if indexing is not None:
             wait([indexing], timeout=_LONGEST_INDEXING_S)
+        complete()
+
+    def _complete(self, text: str, stop: Stop, at: datetime) -> None:
         told = {"turn_id": self._run.turn.id, "status": "completed", "stop": stop, "completed_at": to_iso(at)}
         taken = {"duration_ms": round(1000 * self._run.seconds), **spent(self.usage)}
         self._run.complete(text, self.usage, {**told, **taken}, at)
@@ -174,13 +180,26 @@ class _Work:
         run, extraction = self._run, self._means.extraction
         # What the extractor is shown of the memory is a request to a model as well.
         shows_known = self._include_memory
+        # Where everything ends, no language model is waited for.
+        may_wait = not self._means.runner.stopping
         if run.turn.has_session:
             return extraction.read_kept(
-                run.principal, run.turn.session, self._kept, source_ref=run.turn.id, shows_known=shows_known
+                run.principal,
+                run.turn.session,
+                self._kept,
+                source_ref=run.turn.id,
+                shows_known=shows_known,
+                wait=may_wait,
             )
         before = [one for one in self._messages[:-1] if one.role != "system"]
         return extraction.read_unkept(
-            run.principal, self._fresh, before=before, source_ref=run.turn.id, spent=spent, shows_known=shows_known
+            run.principal,
+            self._fresh,
+            before=before,
+            source_ref=run.turn.id,
+            spent=spent,
+            shows_known=shows_known,
+            locally=not may_wait,
         )
 
     # Asking
@@ -297,6 +316,7 @@ class _Work:
                 self._run.emit("answer.delta", {"text": text})
                 told_at = time.monotonic()
 
+        self._run.check()
         stream = self._llm.stream(request)
         try:
             for piece in stream:
