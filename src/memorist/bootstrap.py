@@ -430,14 +430,17 @@ def run_server(settings: Settings, *, as_json: bool = False, origins: Mapping[st
             "tools, such as pg_dump, and leave this out.",
             field="backup_every_hours",
         )
-    is_alone = settings.workers == 1
-    core = open_core(settings, background=is_alone, watch=observer(settings) if is_alone else None)
+    # Where several serve, theirs watch; this one says before anything else what keeps them from it.
+    core = open_core(settings, background=settings.workers == 1, watch=observer(settings))
     core.start()
     serve(core, settings, as_json=as_json, origins=origins)
 
 
 def run_worker() -> None:
-    """Serve as one of several processes, as the one that started this says on stdin. Raises StoreError."""
+    """Serve as one of several processes, as the one that started this says on stdin.
+
+    Raises StoreError or InvalidSetting.
+    """
     from memorist.observing.observer import observer
     from memorist.surfaces.http.server import serve_with_others
     from memorist.surfaces.http.workers import Task

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import sys
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,7 @@ from memorist.settings import Settings
 from memorist.surfaces.http import workers
 from tests.http.conftest import new_memory
 from tests.http.test_server import local_key, running
-from tests.support.waiting import eventually
+from tests.support.waiting import SOON, eventually
 
 pytestmark = pytest.mark.usefixtures("without_models")
 
@@ -134,3 +135,23 @@ def test_one_that_cannot_be_started_is_tried_again_for_ever(tmp_path: Path, monk
     assert first is not None
     assert later is not None
     assert 0 < first < 1 < later < 31
+
+
+def test_where_none_can_serve_the_server_ends_as_they_did(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "_RUN", "import sys; sys.stdin.readline(); sys.exit(6)")
+    listener = socket.create_server(("127.0.0.1", 0))
+    with pytest.raises(SystemExit) as ended:
+        workers.run_together(listener, Settings(data=tmp_path, workers=2), None)
+    assert ended.value.code == 6
+    assert listener.fileno() == -1
+
+
+def test_one_that_cannot_serve_says_why_in_a_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        task = workers.Task(Settings(database=str(tmp_path / "file")), {}, listener.fileno(), tmp_path)
+        done = subprocess.run(
+            [sys.executable, "-c", workers._RUN], input=task.line(0), capture_output=True, timeout=SOON, check=False
+        )
+    assert (done.returncode, done.stdout) == (6, b"")
+    assert re.fullmatch(rb"error: [^\n]+ \[store_\w+\]\n", done.stderr)

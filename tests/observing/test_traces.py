@@ -20,7 +20,7 @@ from tests.http.conftest import Served, new_memory, serving
 from tests.observing.collector import Collector
 from tests.support.scripted_http import ScriptedServer
 from tests.support.stores import bare
-from tests.support.waiting import eventually
+from tests.support.waiting import SOON, eventually
 
 SERVER, CLIENT = 2, 3
 CALLERS_SPAN = "00f067aa0ba902b7"
@@ -221,15 +221,18 @@ def test_nothing_is_known_of_traces_where_they_are_off() -> None:
     assert carried(trace_headers) is trace_headers
 
 
-def test_missing_extra_says_what_to_install(tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_missing_extra_says_what_to_install(tmp_path: Path, workers: str) -> None:
     script = (
         "import sys; sys.modules['opentelemetry.sdk'] = None\n"
         "from memorist.surfaces.cli.runner import run\n"
-        f"sys.exit(run(['serve', '--data', {str(tmp_path)!r}, '--port', '0']))"
+        f"sys.exit(run(['serve', '--data', {str(tmp_path)!r}, '--port', '0', '--workers', {workers!r}]))"
     )
     environment = {"MEMORIST_OTLP_URL": "http://127.0.0.1:4318", "PATH": ""}
-    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode != 0
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=SOON, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
     assert "memorist[otel]" in done.stderr
     assert "Traceback" not in done.stderr
 

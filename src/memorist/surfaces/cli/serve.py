@@ -1,11 +1,14 @@
 """`memorist serve`."""
 
+import sys
 from typing import Annotated
 
 import typer
 
+from memorist.errors import MemoristError
 from memorist.settings_sources import load_settings
 from memorist.surfaces.cli.door import tell_warnings
+from memorist.surfaces.cli.failures import report
 from memorist.surfaces.cli.flags import STORE, Flags, with_flags
 
 
@@ -25,3 +28,13 @@ def serve(
     loaded = load_settings({**flags.as_settings(), **given})
     tell_warnings(loaded)
     run_server(loaded.settings, as_json=flags.as_json, origins=loaded.origins)
+
+
+def work() -> None:
+    """Serve as one of several processes; what keeps this one from it is told as by a command."""
+    from memorist.bootstrap import run_worker
+
+    try:
+        run_worker()
+    except MemoristError as error:
+        sys.exit(report(error, as_json=False))

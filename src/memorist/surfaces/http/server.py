@@ -83,6 +83,7 @@ def serve_with_others(core: Core, task: Task) -> None:
     shared = PatientSocket(fileno=task.descriptor, proto=socket.IPPROTO_TCP)
     server = Server(configured(core, task.settings, task.origins, tls), core, tls=tls)
     _keep_for_good()
+    task.serve()
     server.run(sockets=[shared])
 
 

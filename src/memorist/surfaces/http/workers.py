@@ -33,7 +33,8 @@ _FIRST_WAIT_S = 0.1
 _LONGEST_WAIT_S = 30.0
 _MOST_DOUBLINGS = 10
 _HEALTHY_AFTER_S = 30.0
-_RUN = "from memorist.bootstrap import run_worker; run_worker()"
+_RUN = "from memorist.surfaces.cli.serve import work; work()"
+_READY = "ready"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,15 @@ class Task:
         settings = values.pop("settings")
         settings = Settings(**{**settings, "data": Path(settings["data"])})
         return cls(settings, **{**values, "folder": Path(values["folder"])})
+
+    @property
+    def is_served(self) -> bool:
+        """Whether one of them ever served."""
+        return (self.folder / _READY).exists()
+
+    def serve(self) -> None:
+        """Note that one of them does."""
+        (self.folder / _READY).touch()
 
     def line(self, number: int) -> bytes:
         return json.dumps({**asdict(self), "number": number}, default=str).encode() + b"\n"
@@ -85,6 +95,8 @@ class _Worker:
     def __init__(self, number: int) -> None:
         self.number = number
         self.process: subprocess.Popen[bytes] | None = None
+        self.code = 0
+        """With what the last one ended."""
         self._began = self._not_before = float("-inf")
         self._failures = 0
 
@@ -103,6 +115,7 @@ class _Worker:
         return self._not_before - now if self.process is None else None
 
     def _note_end(self, code: int) -> None:
+        self.code = code
         self._put_off()
         _log.warning("worker %d ended (%d) and is started again", self.number, code)
         self._close()
@@ -137,6 +150,8 @@ class _Worker:
 def run_together(listener: socket.socket, settings: Settings, origins: Mapping[str, str] | None) -> int | None:
     """Serve with as many processes as the settings say, until told to stop; then finish what is in flight. Returns the
     signal that told so, which the caller is to raise again: a shell expects that of a program that a signal ended.
+
+    Raises SystemExit, with the code of the last, where each has ended by itself and none ever served: they said why.
     """
     workers = [_Worker(number) for number in range(settings.workers)]
     with TemporaryDirectory(prefix="memorist-") as folder, _Signals() as signals:
@@ -144,6 +159,8 @@ def run_together(listener: socket.socket, settings: Settings, origins: Mapping[s
         try:
             while signals.stop is None:
                 waits = [wait for worker in workers if (wait := worker.see_to(task)) is not None]
+                if all(worker.code > 0 for worker in workers) and not task.is_served:
+                    raise SystemExit(workers[-1].code)
                 signals.wait(min(waits, default=None))
         finally:
             for worker in workers:
