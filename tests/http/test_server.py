@@ -28,7 +28,7 @@ from memorist.settings import Settings
 from memorist.surfaces.http.server import _link, _listen, ensure_local_key
 from tests.http.conftest import new_memory
 from tests.support.stores import unwritable
-from tests.support.waiting import eventually
+from tests.support.waiting import SOON, eventually
 
 pytestmark = pytest.mark.usefixtures("without_models")
 
@@ -128,6 +128,22 @@ def test_first_key_of_a_file_is_an_admins_for_all_that_start_with_it(tmp_path: P
     with ThreadPoolExecutor(4) as starting:
         assert list(starting.map(lambda _: ensure_local_key(core, settings), range(4))) == [file] * 4
     assert core.identity.authenticate(file.read_text().strip()).role is Role.ADMIN
+    assert len(core.identity.list_keys(Principal("local", Role.ADMIN))) == 1
+    core.close()
+
+
+def test_several_that_start_first_at_once_make_one_key(tmp_path: Path, new_database_url: str) -> None:
+    settings = Settings(data=tmp_path / "data", database=new_database_url)
+    core = open_core(settings)
+    together = threading.Barrier(8)
+
+    def start(_: int) -> Path | None:
+        together.wait(SOON)
+        return ensure_local_key(core, settings)
+
+    with ThreadPoolExecutor(8) as starting:
+        assert list(starting.map(start, range(8))) == [tmp_path / "data" / "local.key"] * 8
+    assert core.identity.authenticate((tmp_path / "data" / "local.key").read_text().strip()).role is Role.ADMIN
     assert len(core.identity.list_keys(Principal("local", Role.ADMIN))) == 1
     core.close()
 

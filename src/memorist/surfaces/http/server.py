@@ -2,13 +2,14 @@
 
 import asyncio
 import errno
+import fcntl
 import gc
 import json
 import os
 import signal
 import socket
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
 
@@ -143,12 +144,18 @@ class Server(uvicorn.Server):
 def ensure_local_key(core: Core, settings: Settings) -> Path | None:
     """On the first start make the local tenant, user and key. Returns the file of a key that is valid here, if any.
 
-    A key that lies in the file `first_key` is the first one; several processes may start with it at once. Raises
+    A key that lies in the file `first_key` is the first one. Several processes may start at once. Raises
     InvalidSetting where it is no key, or where the file cannot be written; no key is made then.
     """
     path = Path(settings.first_key).expanduser() if settings.first_key else settings.data / LOCAL_KEY_FILE
-    if core.identity.has_keys():
-        return path if _is_valid(core, path) else None
+    if not core.identity.has_keys():
+        with _one_at_a_time(path.parent):
+            if not core.identity.has_keys():
+                return _make_first_key(core, settings, path)
+    return path if _is_valid(core, path) else None
+
+
+def _make_first_key(core: Core, settings: Settings, path: Path) -> Path:
     operator = Principal(settings.tenant, Role.ADMIN, source="first_start")
     given = _given_secret(path) if settings.first_key else None
     secret = given or new_secret()
@@ -160,11 +167,30 @@ def ensure_local_key(core: Core, settings: Settings) -> Path | None:
         core.identity.create_key(operator, Role.ADMIN, user=settings.user, label=label, secret=secret)
     except BaseException as error:
         if given is not None and isinstance(error, Conflict) and _is_valid(core, path):
-            return path  # Another process was faster.
+            return path  # One on another machine was faster.
         if given is None:
             path.unlink(missing_ok=True)
         raise
     return path
+
+
+@contextmanager
+def _one_at_a_time(folder: Path) -> Iterator[None]:
+    """Let one process of those that start with this folder do this at a time: two would make a key each, and the one
+    would write over the other's. Where the folder cannot be locked it is done all the same.
+    """
+    lock = None
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = os.open(folder, os.O_RDONLY)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    except OSError:
+        pass  # Such as a folder that is not there and cannot be made, of which whoever writes there tells.
+    try:
+        yield
+    finally:
+        if lock is not None:
+            os.close(lock)
 
 
 def _given_secret(path: Path) -> str | None:
