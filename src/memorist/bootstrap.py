@@ -24,6 +24,7 @@ from memorist.recall.index.snapshot_folder import SnapshotFolder
 from memorist.recall.values import Weights
 from memorist.settings import Settings, key_complaint
 from memorist.store.drivers import Driver
+from memorist.store.migrations import Migration
 from memorist.store.sql_store import SqlStore
 from memorist.times import Clock, SystemClock
 from memorist.turns.limits import Toolbox, TurnLimits
@@ -49,13 +50,13 @@ def open_core(
     is_brief: bool = False,
 ) -> Core:
     """The core over the configured database, migrated to this release; `background` as for Core, and `is_brief` as
-    for its options. Raises StoreError.
+    for its options. Raises StoreError, and Conflict as `require_stopped` does.
     """
     clock = clock or SystemClock()
     watch = watch or Watch()
     store = open_store(settings, watch)
     try:
-        store.migrator.migrate(clock.now())
+        bring_up_to_date(settings, store, clock.now())
         store.require_keys()
         if settings.encrypts and (saved := saved_indexes(settings)) is not None:
             saved.clear()  # They are from before there was a key.
@@ -64,6 +65,24 @@ def open_core(
         store.close()
         raise
     return Core(store, clock, replace(options, is_brief=is_brief), background=background)
+
+
+def bring_up_to_date(settings: Settings, store: SqlStore, now: datetime) -> list[Migration]:
+    """Migrate a database to this release, and return what that took. Raises StoreError, and as `require_stopped`."""
+    require_stopped(settings, store)
+    return store.migrator.migrate(now)
+
+
+def require_stopped(settings: Settings, store: SqlStore) -> None:
+    """Raises Conflict where a migration would change the database under a server that runs on this machine."""
+    from memorist.running_servers import running
+
+    # In this order: one that is noted as running has migrated what it would. A database that is made now is nobody's.
+    if (addresses := running(settings)) and store.migrator.applied() and store.migrator.pending():
+        raise Conflict(
+            f"A server of these memories runs at {', '.join(addresses)}, and they are stored as a version before this "
+            "one stores them. Stop it before you upgrade."
+        )
 
 
 def _options(settings: Settings, store: SqlStore, watch: Watch) -> Options:
@@ -419,10 +438,10 @@ def _ledger_of(settings: Settings, *, required: bool, migrate: bool = True) -> l
 def run_server(settings: Settings, *, as_json: bool = False, origins: Mapping[str, str] | None = None) -> None:
     """Greet, for people or for programs, and serve until told to stop. `origins`: where each setting came from.
 
-    Raises StoreError or InvalidSetting.
+    Raises StoreError, InvalidSetting or Conflict.
     """
     from memorist.observing.observer import observer
-    from memorist.surfaces.http.server import serve
+    from memorist.surfaces.http.server import listen, serve
 
     if settings.backup_every_hours and settings.sqlite_path() is None:
         raise InvalidSetting(
@@ -430,10 +449,12 @@ def run_server(settings: Settings, *, as_json: bool = False, origins: Mapping[st
             "tools, such as pg_dump, and leave this out.",
             field="backup_every_hours",
         )
-    # Where several serve, theirs watch; this one says before anything else what keeps them from it.
-    core = open_core(settings, background=settings.workers == 1, watch=observer(settings))
-    core.start()
-    serve(core, settings, as_json=as_json, origins=origins)
+    # First of all: who cannot have the port changes no database.
+    with listen(settings) as listener:
+        # Where several serve, theirs watch; this one says before anything else what keeps them from it.
+        core = open_core(settings, background=settings.workers == 1, watch=observer(settings))
+        core.start()
+        serve(core, settings, listener, as_json=as_json, origins=origins)
 
 
 def run_worker() -> None:

@@ -2,6 +2,7 @@
 
 import lzma
 import re
+import socket
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,23 @@ def test_running_server_keeps_it_from_migrating(cli: Cli, old: Path) -> None:
     assert (result.code, "Stop it before you upgrade" in result.error["message"]) == (5, True)
     assert [step["what"] for step in checked] == ["server", "migrations"]
     assert cli.json("upgrade")["applied"] == MISSING
+
+
+@pytest.mark.parametrize("command", [["list"], ["db", "migrate"], ["serve", "--port", "0"]])
+def test_running_server_of_the_version_before_keeps_every_command_from_migrating(
+    cli: Cli, old: Path, command: list[str]
+) -> None:
+    with noted(Settings(data=old.parent), "http://127.0.0.1:9"):
+        result = cli(*command, "--json")
+    assert (result.code, "Stop it before you upgrade" in result.error["message"]) == (5, True)
+    assert len(cli.json("db", "status")["pending"]) == len(MISSING)
+
+
+@pytest.mark.usefixtures("old")
+def test_server_whose_port_is_taken_migrates_nothing(cli: Cli) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        assert cli("serve", "--port", str(listener.getsockname()[1])).code == 2
+    assert len(cli.json("db", "status")["pending"]) == len(MISSING)
 
 
 def test_newer_database_is_refused(cli: Cli, old: Path) -> None:

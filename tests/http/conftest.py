@@ -14,7 +14,7 @@ from memorist.core import Core
 from memorist.observing.observer import observer
 from memorist.platform.values import Principal, Role, TokenRights
 from memorist.settings import Settings
-from memorist.surfaces.http.server import Server, _listen, configured
+from memorist.surfaces.http.server import Server, configured, listen
 from memorist.testing import new_tenant
 from memorist.times import Clock
 
@@ -48,7 +48,7 @@ class Served:
 @contextmanager
 def serving(settings: Settings, *, clock: Clock | None = None) -> Iterator[Served]:
     core = open_core(settings, clock=clock, watch=observer(settings))
-    listener = _listen(settings)
+    listener = listen(settings)
     server = Server(configured(core, settings), core)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()

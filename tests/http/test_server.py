@@ -25,7 +25,7 @@ from memorist.errors import InvalidSetting
 from memorist.platform.identity import new_secret
 from memorist.platform.values import Principal
 from memorist.settings import Settings
-from memorist.surfaces.http.server import _link, _listen, ensure_local_key
+from memorist.surfaces.http.server import _link, ensure_local_key, listen
 from tests.http.conftest import new_memory
 from tests.support.stores import unwritable
 from tests.support.waiting import SOON, eventually
@@ -223,7 +223,7 @@ def test_answer_in_parts_is_not_held_back(tmp_path: Path) -> None:
             told.set_result(sending.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
             writer.close()
 
-        listener = _listen(Settings(data=tmp_path, port=0))
+        listener = listen(Settings(data=tmp_path, port=0))
         async with await asyncio.start_server(connected, sock=listener):
             with socket.create_connection(listener.getsockname()):
                 return await told

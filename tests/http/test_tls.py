@@ -22,7 +22,7 @@ from memorist.client import AsyncClient, Client
 from memorist.errors import InvalidSetting, MemoristError, ServerUnavailable
 from memorist.platform.values import Role
 from memorist.settings import Settings
-from memorist.surfaces.http.server import Server, _listen, configured
+from memorist.surfaces.http.server import Server, configured, listen
 from memorist.surfaces.http.tls import Tls, lasting
 from memorist.surfaces.mcp.server import ForwardedMemory
 from memorist.trust import trusting
@@ -60,7 +60,7 @@ def secured(tmp_path: Path, pair: tuple[Path, Path], **others: object) -> Iterat
     tls = Tls.of(settings)
     assert tls is not None
     core = open_core(settings)
-    listener = _listen(settings)
+    listener = listen(settings)
     server = Server(configured(core, settings, tls=tls), core, tls=tls)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()

@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from memorist.bootstrap import open_store
+from memorist.bootstrap import bring_up_to_date, open_store
 from memorist.errors import StoreUnavailable
 from memorist.settings import Settings
 from memorist.surfaces.cli.door import operator_settings
@@ -19,8 +19,9 @@ from memorist.times import SystemClock, to_iso
 @with_flags(*STORE, *REFUSED_KEY)
 def migrate(flags: Flags) -> None:
     """Bring the database up to this release, making it where it is missing. Other commands do so too."""
-    with closing(open_store(operator_settings(flags))) as store:
-        migrations = [_numbered(migration) for migration in store.migrator.migrate(SystemClock().now())]
+    settings = operator_settings(flags)
+    with closing(open_store(settings)) as store:
+        migrations = [_numbered(migration) for migration in bring_up_to_date(settings, store, SystemClock().now())]
     if flags.as_json:
         print_json({"applied": migrations})
         return

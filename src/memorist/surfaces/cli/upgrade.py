@@ -6,8 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from memorist.bootstrap import create_backup, open_core, open_embedder
-from memorist.errors import Conflict
+from memorist.bootstrap import create_backup, open_core, open_embedder, require_stopped
 from memorist.platform.backups import stamp_of
 from memorist.running_servers import running, version_at
 from memorist.settings import Settings
@@ -113,8 +112,7 @@ def _migrated(settings: Settings, *, backup: bool) -> tuple[Path | None, list[st
     with existing_store(settings) as store:
         if not store.migrator.pending():
             return None, []
-        if addresses := running(settings):
-            raise Conflict(f"A server of these memories runs at {', '.join(addresses)}. Stop it before you upgrade.")
+        require_stopped(settings, store)
         now = SystemClock().now()
         path = None
         if backup and settings.sqlite_path() is not None:

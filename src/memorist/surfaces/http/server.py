@@ -34,10 +34,17 @@ _TICKS_A_SECOND = 10
 _GREETING_LINK_LIFETIME = timedelta(hours=1)
 
 
-def serve(core: Core, settings: Settings, *, as_json: bool = False, origins: Mapping[str, str] | None = None) -> None:
+def serve(
+    core: Core,
+    settings: Settings,
+    listener: socket.socket,
+    *,
+    as_json: bool = False,
+    origins: Mapping[str, str] | None = None,
+) -> None:
     """Serve until told to stop, then finish what is in flight and close the core.
 
-    Raises InvalidSetting where the address cannot be used, or is not loopback while no key exists.
+    Raises InvalidSetting where the certificate cannot be used, or the address is not loopback while no key exists.
     """
     while_serving = ExitStack()
     try:
@@ -49,7 +56,6 @@ def serve(core: Core, settings: Settings, *, as_json: bool = False, origins: Map
                 field="host",
             )
         tls = Tls.of(settings)
-        listener = _listen(settings)
         key_file = ensure_local_key(core, settings) if loopback or settings.first_key else None
         set_up_logging(settings)
         address = _address(listener, tls)
@@ -80,7 +86,7 @@ def serve_with_others(core: Core, task: Task) -> None:
     stop_with_parent()
     core.watch.share(task.folder, task.number, core.census.here)
     tls = Tls.of(task.settings)
-    # The protocol as in `_listen`: not every system can be asked for it.
+    # The protocol as in `listen`: not every system can be asked for it.
     shared = PatientSocket(fileno=task.descriptor, proto=socket.IPPROTO_TCP)
     server = Server(configured(core, task.settings, task.origins, tls), core, tls=tls)
     _keep_for_good()
@@ -241,7 +247,8 @@ def _write_secret(path: Path, secret: str) -> None:
         raise InvalidSetting(f"The first key cannot be written to {path}: {error.strerror}.", field="data") from error
 
 
-def _listen(settings: Settings) -> socket.socket:
+def listen(settings: Settings) -> socket.socket:
+    """The socket that is served. Raises InvalidSetting where the address cannot be used."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # The protocol is named so that asyncio sends answers at once: otherwise one in parts waits 40 ms for its reader.
     listener = PatientSocket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
