@@ -89,4 +89,15 @@ def test_server_looks_at_its_start_and_is_not_ready(tmp_path: Path) -> None:
         served.core.examination.close()
         answer = httpx2.get(f"{served.url}/readyz")
         assert (answer.status_code, answer.json()["code"]) == (503, "store_corrupt")
+        assert "memorist.db" not in answer.text
         assert httpx2.get(f"{served.url}/healthz").status_code == 200
+
+
+def test_anybody_is_told_that_a_file_went_away_and_not_which(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with serving(settings(tmp_path)) as served:
+        assert httpx2.get(f"{served.url}/readyz").status_code == 200
+        (tmp_path / "memorist.db").unlink()
+        answer = httpx2.get(f"{served.url}/readyz")
+    assert (answer.status_code, answer.json()["code"]) == (503, "store_unavailable")
+    assert "memorist.db" not in answer.text
+    assert f"{tmp_path}/memorist.db was removed" in caplog.text

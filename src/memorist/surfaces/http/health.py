@@ -3,9 +3,13 @@
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from memorist.errors import StoreError
+from memorist.secrets.logs import redacting_logger
 from memorist.surfaces.http.callers import core_of
 from memorist.surfaces.http.responses import Json
 from memorist.version import __version__
+
+_log = redacting_logger(__name__)
 
 router = APIRouter(tags=["health"])
 
@@ -18,10 +22,16 @@ async def health() -> Response:
 
 @router.get("/readyz", summary="Can it serve?")
 def readiness(request: Request) -> Response:
-    """Asks the database; 503 with the reason where it does not answer. `warnings` say what keeps nobody from serving,
-    such as backups that fail or a disk that is nearly full, or only some: on Citus, nodes that do not answer."""
+    """Asks the database; 503 with the kind of trouble where it does not answer, of which the log has more. `warnings`
+    say what keeps nobody from serving, such as backups that fail or a disk that is nearly full, or only some: on Citus,
+    nodes that do not answer."""
     core = core_of(request)
-    core.store.ping()
+    try:
+        core.store.ping()
+    except StoreError as error:
+        # Anybody may ask: where the database is stays out of the answer.
+        _log.warning("not ready: %s", error.message)
+        raise type(error) from error
     troubles = [core.store.trouble(), core.backups.trouble() if core.backups is not None else ""]
     warnings = [trouble for trouble in troubles if trouble]
     return Json({"status": "ready", **({"warnings": warnings} if warnings else {})})
