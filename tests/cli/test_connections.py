@@ -80,6 +80,13 @@ def test_connection_of_the_environment_and_the_default_one_come_after_a_store_th
     assert cli.texts(*here) == {"Here."}
 
 
+def test_dashboard_of_a_connection_is_where_its_database_is(cli: Cli, served: Served, key: str, data: Path) -> None:
+    cli.ok("connect", served.url, "--name", "work", "--key", key, "--default")
+    refused = cli("dashboard")
+    assert (refused.code, "connection work" in refused.err, "--data" in refused.err) == (2, True, True)
+    assert not (data / "memorist.db").exists()
+
+
 def test_key_of_a_connection_goes_to_no_other_server(cli: Cli, served: Served, key: str) -> None:
     cli.ok("connect", served.url, "--name", "work", "--key", key, "--default")
     other = cli("list", "--url", NOWHERE)

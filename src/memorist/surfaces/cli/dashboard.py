@@ -8,7 +8,7 @@ from memorist.errors import ServerUnavailable
 from memorist.running_servers import running
 from memorist.settings import Settings
 from memorist.settings_sources import load_settings
-from memorist.surfaces.cli.door import opened_database
+from memorist.surfaces.cli.door import opened_database, require_database
 from memorist.surfaces.cli.flags import DATABASE, IDENTITY, Flags, with_flags
 from memorist.surfaces.cli.terminal import note, print_json, print_line
 
@@ -23,10 +23,12 @@ def dashboard(
     """Print a link that signs you in to the dashboard once, within 15 minutes. The server must be running."""
     from memorist.platform.sign_ins import LINK_LIFETIME
 
+    loaded = load_settings(flags.as_settings())
+    if loaded.origins["url"].startswith("connection "):
+        # Its key is of the database there, and not of the one here.
+        require_database(loaded)
     # The link is made in the database, whichever server it is for.
-    with opened_database(
-        load_settings(flags.as_settings()), flags, reads=True
-    ) as door:  # No server has a database that is not there.
+    with opened_database(loaded, flags, reads=True) as door:  # No server has a database that is not there.
         caller = door.caller()
         named = url or door.settings.url
         address, *others = [named] if named else _running(door.settings)

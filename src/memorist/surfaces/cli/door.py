@@ -79,7 +79,7 @@ def origin_of(loaded: LoadedSettings, name: str) -> str:
 def operator_settings(flags: Flags) -> Settings:
     """The settings of a command about the database itself. Raises Forbidden where an API key is set."""
     loaded = load_settings(flags.as_settings())
-    _require_database(loaded)
+    require_database(loaded)
     tell_place(loaded, flags)
     if loaded.settings.api_key:
         raise Forbidden(
@@ -95,7 +95,7 @@ def opened(flags: Flags) -> Iterator["Door"]:
     is named.
     """
     loaded = load_settings(flags.as_settings())
-    _require_database(loaded)
+    require_database(loaded)
     with opened_database(loaded, flags) as door:
         yield door
 
@@ -104,7 +104,7 @@ def opened(flags: Flags) -> Iterator["Door"]:
 def reading(flags: Flags) -> Iterator["Door"]:
     """The same for a command that only reads: see `opened_database`."""
     loaded = load_settings(flags.as_settings())
-    _require_database(loaded)
+    require_database(loaded)
     with opened_database(loaded, flags, reads=True) as door:
         yield door
 
@@ -127,7 +127,8 @@ def opened_database(loaded: LoadedSettings, flags: Flags, *, reads: bool = False
         core.close()
 
 
-def _require_database(loaded: LoadedSettings) -> None:
+def require_database(loaded: LoadedSettings) -> None:
+    """Raises Invalid where a server is named instead."""
     if loaded.settings.url:
         raise works_on_a_database(
             f"{origin_of(loaded, 'url')} names the server {without_password(loaded.settings.url)}"
