@@ -11,6 +11,7 @@ from memorist.bootstrap import open_judge
 from memorist.context.companion import Category
 from memorist.core import Core
 from memorist.facts.judges import LLM_DECIDES, LlmJudge, LocalJudge
+from memorist.facts.service import JUDGING
 from memorist.facts.values import DoubtStatus
 from memorist.memories.values import Draft, Status
 from memorist.platform.jobs import ATTEMPTS
@@ -206,7 +207,7 @@ def auto(open_with: OpenCore, server: ScriptedServer, ada: Principal, clock: Fro
 @pytest.mark.parametrize(
     ("said", "left", "status"),
     [
-        ("unrelated", {CELLO, LISBON}, DoubtStatus.DISMISSED),
+        ("unrelated", {CELLO, LISBON}, None),
         ("contradicts", {LISBON}, None),
         ("unsure", {CELLO, LISBON}, DoubtStatus.OPEN),
     ],
@@ -237,6 +238,48 @@ def test_while_it_is_down_what_is_certain_holds_and_the_rest_is_in_doubt_until_i
     open_, dismissed = (auto.facts.in_doubt(ada, status=one).items for one in (DoubtStatus.OPEN, DoubtStatus.DISMISSED))
     assert [pair.doubt.status for pair in (*open_, *dismissed)] == ([] if status is None else [status])
     assert auto.jobs.list(ada, status=JobStatus.WAITING).items == ()
+
+
+@pytest.mark.parametrize("second", ["contradicts", "unsure"])
+def test_doubt_of_an_outage_that_ends_for_one_fact_binds_no_judge_of_the_other(
+    open_with: OpenCore, server: ScriptedServer, ada: Principal, clock: FrozenClock, second: str
+) -> None:
+    settings = Settings(judge_model="auto", llm="openai:small", llm_url=server.url, llm_api_key="k", llm_timeout_s=1)
+    core = open_with(judge=lambda: open_judge(settings), clock=clock, background=False)
+    server.always = FAULTS["503 with a page"](server)
+    older = tell(core, ada, CELLO)
+    clock.advance(timedelta(seconds=1))
+    tell(core, ada, LISBON)
+    assert core.jobs.run_due(ada.tenant) == 2, "each is judged against the other"
+    assert len(core.facts.in_doubt(ada).items) == 1
+    server.scripts = [answer(ruling("unrelated")), answer(ruling(second))]
+    clock.advance(timedelta(hours=1))
+    assert core.jobs.run_due(ada.tenant) == 2
+    assert (now(core, older).status is Status.ARCHIVED) == (second == "contradicts")
+    assert len(core.facts.in_doubt(ada).items) == (second == "unsure")
+    assert core.facts.in_doubt(ada, status=DoubtStatus.DISMISSED).items == ()
+
+
+@pytest.mark.parametrize("by", ["another job", "a person"])
+def test_doubt_that_somebody_else_has_outlives_the_outage(
+    auto: Core, server: ScriptedServer, ada: Principal, clock: FrozenClock, by: str
+) -> None:
+    server.always = FAULTS["503 with a page"](server)
+    new = tell(auto, ada, LISBON)
+    auto.jobs.run_due(ada.tenant)
+    (pair,) = auto.facts.in_doubt(ada).items
+    clock.advance(timedelta(seconds=1))
+    if by == "a person":
+        auto.facts.dismiss(ada, pair.doubt.id)
+        auto.facts.reopen(ada, pair.doubt.id)
+    else:
+        server.always = answer(ruling("unsure"))
+        again = auto.store.write(ada.tenant, lambda tx: auto.jobs.add(tx, ada, JUDGING, {"memory_id": new.id}))
+        assert auto.jobs.run(again).status is JobStatus.DONE
+    server.always = answer(ruling("unrelated"))
+    clock.advance(timedelta(hours=1))
+    assert auto.jobs.run_due(ada.tenant) == 1
+    assert [one.doubt.id for one in auto.facts.in_doubt(ada).items] == [pair.doubt.id]
 
 
 def test_silence_is_waited_for_once_and_what_was_said_before_it_holds(

@@ -64,3 +64,7 @@ class FactWrites(FactReads, Protocol):
     def settle_doubt(self, doubt_id: str, expected: DoubtStatus, status: DoubtStatus, now: datetime) -> bool:
         """Compare-and-set on the status. False where somebody else decided meanwhile."""
         ...
+
+    def remove_doubt(self, doubt_id: str) -> bool:
+        """False where it is not open, or was touched since it was made."""
+        ...

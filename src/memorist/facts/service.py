@@ -37,6 +37,7 @@ JUDGING = "judge"
 _INLINE = 8
 """Facts written at once that a local judge looks at before the write returns; more are left to the background."""
 _MOST_JUDGED = 100
+_WAITING = "doubts_until_heard"
 _MERGING = (Ruling.SAME, Ruling.REFINES)
 _ENDING = (
     ValueChange.ANOTHER,
@@ -213,8 +214,8 @@ class Facts(Doubts, FactHistory):
         doubted: Set[str],
         tx: Writer,
     ) -> dict[str, Any]:
-        """Carry out what was found, as far as the facts are still what was judged. Of those that were `doubted` until a
-        judge was heard, the doubt ends where it was for nothing.
+        """Carry out what was found, as far as the facts are still what was judged. `doubted` are the doubts that an
+        earlier attempt had until a judge was heard: they end where they were for nothing.
         """
         now = self._clock.now()
         fact = tx.memories.get(judged.id)
@@ -226,8 +227,9 @@ class Facts(Doubts, FactHistory):
         said = [_said(fact, finding) for finding in (*telling, *others)]
         told = {"judge": judge, "compared": len(findings), "verdicts": said}
         tx.events.append([event_by(principal, fact.id, "judged", now, told)])
-        self._end_doubts(tx, fact, [finding for finding in findings if finding.other.id in doubted])
+        self._end_doubts(tx, fact, findings, doubted)
         superseded: list[str] = []
+        waiting = set(doubted)
         # In the order of their ids, so that two transactions never wait for each other.
         for finding in sorted(telling, key=lambda finding: finding.other.id):
             other = tx.memories.get(finding.other.id)
@@ -240,7 +242,7 @@ class Facts(Doubts, FactHistory):
             if ruling is Ruling.UNSURE or not may_retire(newer, older):
                 # Nor is it for a judge to say who is right where another door or profile keeps one of them, or only the
                 # older one was stated.
-                tx.facts.insert_doubt(self._new_doubt(newer, older, finding.verdict.reason, judge))
+                waiting |= self._put_in_doubt(tx, newer, older, finding.verdict, judge)
             elif not _older_stays(tx, newer, older):
                 details = {"reason": finding.verdict.reason, "judge": judge, "confidence": finding.verdict.confidence}
                 details |= {"merged": str(ruling)} if ruling in _MERGING else {}
@@ -250,16 +252,31 @@ class Facts(Doubts, FactHistory):
                 superseded += [older.id] if is_gone else []
                 if is_gone and older.id == fact.id:
                     break
-        return {"judged": said, "superseded": superseded}
+        return {"judged": said, "superseded": superseded} | ({_WAITING: sorted(waiting)} if waiting else {})
 
-    def _end_doubts(self, tx: Writer, fact: Memory, findings: Sequence[_Finding]) -> None:
-        """End those that there are only because a judge was not heard, and that it does not share."""
-        for finding in findings:
+    def _put_in_doubt(self, tx: Writer, newer: Memory, older: Memory, verdict: Verdict, judge: str) -> set[str]:
+        """Link two facts, unless they are. Returns the doubt where it is a new one, until a judge is heard."""
+        doubt = self._new_doubt(newer, older, verdict.reason, judge)
+        is_new = tx.facts.insert_doubt(doubt)
+        if isinstance(verdict, Unheard):
+            return {doubt.id} if is_new else set()
+        known = None if is_new else tx.facts.find_doubt(newer.id, older.id)
+        if known is not None:
+            # A judge shares it by now: whoever had it only until then does not end it.
+            tx.facts.settle_doubt(known.id, DoubtStatus.OPEN, DoubtStatus.OPEN, self._clock.now())
+        return set()
+
+    def _end_doubts(self, tx: Writer, fact: Memory, findings: Sequence[_Finding], doubted: Set[str]) -> None:
+        """Remove those that there are only because a judge was not heard, and that it does not share.
+
+        None is dismissed: that is for people, and holds against every judge.
+        """
+        for finding in findings if doubted else ():
             if finding.verdict.ruling is Ruling.UNRELATED and not isinstance(finding.verdict, Unheard):
                 newer, older = newer_first(fact, finding.other)
                 known = tx.facts.find_doubt(newer.id, older.id)
-                if known is not None:
-                    tx.facts.settle_doubt(known.id, DoubtStatus.OPEN, DoubtStatus.DISMISSED, self._clock.now())
+                if known is not None and known.id in doubted:
+                    tx.facts.remove_doubt(known.id)
 
 
 def _is_telling(finding: _Finding) -> bool:
@@ -268,9 +285,8 @@ def _is_telling(finding: _Finding) -> bool:
 
 
 def _doubted_until_heard(job: Job) -> frozenset[str]:
-    """The facts that an earlier attempt put in doubt beside the job's."""
-    said = (job.result or {}).get("judged", ())
-    return frozenset(str(one.get("against")) for one in said if one.get("verdict") == Ruling.UNSURE)
+    """The doubts that an earlier attempt had."""
+    return frozenset(map(str, (job.result or {}).get(_WAITING, ())))
 
 
 def _owner_of(principal: Principal, scope: FactScope) -> Owner:

@@ -74,6 +74,9 @@ class FactStatements(TenantStatements):
     def settle_doubt(self, doubt_id: str, expected: DoubtStatus, status: DoubtStatus, now: datetime) -> bool:
         return self._run("settle_doubt", id=doubt_id, expected=expected, status=status, now=to_micros(now)) == 1
 
+    def remove_doubt(self, doubt_id: str) -> bool:
+        return self._run("remove_doubt", id=doubt_id) == 1
+
 
 def _doubt(row: tuple[Any, ...]) -> Doubt:
     id_, user, agent, fact_id, other_id, reason, judge, status, created_at, updated_at = row

@@ -76,6 +76,19 @@ class FactConformance(StoreFixtures):
             doubt, status=DoubtStatus.DISMISSED, updated_at=_SOON
         )
 
+    def test_doubt_that_somebody_touched_is_not_removed(self, store: Store, tenant: str, neighbour: str) -> None:
+        facts = [make_memory(tenant) for _ in range(4)]
+        insert_all(store, *facts)
+        doubts = [make_doubt(newer, facts[0]) for newer in facts[1:]]
+        for doubt in doubts:
+            store.write(tenant, partial(_insert_doubt, doubt))
+        store.write(tenant, partial(_settle, doubts[1].id, DoubtStatus.OPEN))
+        store.write(tenant, partial(_settle, doubts[2].id, DoubtStatus.CONFIRMED))
+        assert not store.write(neighbour, lambda tx: tx.facts.remove_doubt(doubts[0].id))
+        assert [store.write(tenant, partial(_remove, doubt.id)) for doubt in doubts] == [True, False, False]
+        left = [doubt for doubt in doubts if store.read(tenant, partial(_get_doubt, doubt.id)) is not None]
+        assert left == doubts[1:]
+
     def test_open_doubts_are_listed_while_both_facts_are_current(
         self, store: Store, tenant: str, neighbour: str
     ) -> None:
@@ -150,3 +163,7 @@ def _get_doubt(doubt_id: str, tx: Reader) -> Doubt | None:
 
 def _settle(doubt_id: str, status: DoubtStatus, tx: Writer) -> bool:
     return tx.facts.settle_doubt(doubt_id, DoubtStatus.OPEN, status, _SOON)
+
+
+def _remove(doubt_id: str, tx: Writer) -> bool:
+    return tx.facts.remove_doubt(doubt_id)

@@ -61,3 +61,7 @@ ORDER BY id DESC LIMIT :limit
 -- name: settle_doubt
 -- Note what was decided about a link that was open, or that a decision is taken back.
 UPDATE doubts SET status = :status, updated_at = :now WHERE tenant_id = :tenant AND id = :id AND status = :expected
+
+-- name: remove_doubt
+-- Take away a link that nobody has touched since it was made.
+DELETE FROM doubts WHERE tenant_id = :tenant AND id = :id AND status = 'open' AND updated_at = created_at
