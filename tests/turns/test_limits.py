@@ -239,6 +239,28 @@ def test_turn_goes_on_while_somebody_reads_it_in_whatever_way(
     assert list(following)[-1].event == "turn.completed"
 
 
+def test_events_are_given_out_while_nothing_can_be_written(
+    core: Core, clock: FrozenClock, model: ScriptedServer
+) -> None:
+    asked = threading.Event()
+
+    def wait(reply: Reply, body: Body) -> None:
+        asked.set()
+        model.released.wait(SOON)
+        says("Late, but here.")(reply, body)
+
+    model.always = wait
+    turn = core.turns.start(ADA, HELLO)
+    assert asked.wait(SOON)
+    following = core.turns.follow(ADA, turn.id)
+    with core.turns.listen(ADA, turn.id) as listener, unwritable(core.store, ADA.tenant):
+        clock.advance(timedelta(seconds=8))
+        read = listener.read()
+        assert [next(following).seq for _ in read] == [event.seq for event in read] != []
+    model.released.set()
+    assert list(following)[-1].event == "turn.completed"
+
+
 @pytest.mark.parametrize("is_heard", [False, True])
 def test_answered_turn_is_completed_however_long_learning_takes(
     paying: Core, ada: Principal, clock: FrozenClock, model: ScriptedServer, is_heard: bool

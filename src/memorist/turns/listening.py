@@ -2,8 +2,10 @@
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 
+from memorist.errors import StoreError
 from memorist.platform import acts
 from memorist.ports import Store
 from memorist.times import Clock
@@ -84,21 +86,24 @@ class Listener:
             lambda tx: (tx.turns.events(self.turn.id, self.position, _PAGE), tx.turns.get(self.turn.id)),
         )
         self._is_running = turn is not None and turn.status is TurnStatus.RUNNING
+        if turn is not None and is_lost(turn, self._clock.now()):
+            self._reap(self._tenant)
+        else:
+            self.attend()
+        # Last, so that what is not given out because something was raised is read again.
         if found:
             self.position = found[-1].seq
             self.is_over = found[-1].event in LAST
         elif not self._is_running:
             self.is_over = True  # Erased meanwhile, or followed from its end.
-        if turn is not None and is_lost(turn, self._clock.now()):
-            self._reap(self._tenant)
-        else:
-            self.attend()
         return found
 
     def attend(self) -> None:
-        """Say that somebody listens, where the turn goes on for that. Raises StoreError."""
+        """Say that somebody listens, where the turn goes on for that."""
         if self._is_running:
-            self._attended_until = attend(self._store, self._clock, self._tenant, self.turn.id, self._attended_until)
+            with suppress(StoreError):  # What was read is given out all the same, and the next read says it again.
+                until = attend(self._store, self._clock, self._tenant, self.turn.id, self._attended_until)
+                self._attended_until = until
 
 
 def attend(store: Store, clock: Clock, tenant: str, turn_id: str, until: datetime | None) -> datetime:
