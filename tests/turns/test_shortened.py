@@ -139,6 +139,24 @@ def test_full_conversation_makes_room_for_what_tools_return(core: Core, ada: Pri
     assert "more characters. Ask for less.]" in last
 
 
+def test_results_of_one_round_share_the_room_and_none_is_left_out(
+    core: Core, ada: Principal, model: ScriptedServer
+) -> None:
+    remember_beds(core, ada)
+    call = ("recall", {"query": "tulip bed", "top_k": 20})
+    model.scripts = [says("", [call]), says("", [call, ("recall", {"query": "tulip bed", "top_k": 1}), call])]
+    model.always = says("Done.")
+    take(core, ada, [Message("user", "What is in the beds?")])
+    earlier, first, short, last = results(model)
+    assert earlier == "[Left out for length. Call the tool again where it matters.]"
+    assert "Cut off" not in short
+    assert json.loads(short)["items"]
+    assert first == last
+    assert "Tulip bed" in first
+    assert "more characters. Ask for less.]" in first
+    assert 0.35 * 6000 < sum(map(count_tokens, (first, short, last))) < 0.42 * 6000
+
+
 def test_what_was_cut_of_a_result_is_read_on_in_a_session(core: Core, ada: Principal, model: ScriptedServer) -> None:
     remember_beds(core, ada)
     model.always = strict(calls=1)

@@ -80,19 +80,42 @@ def prompt_for(
 
 
 def fitting_results(exchange: Sequence[LlmMessage], *, window: int, count: Callable[[int], int]) -> list[LlmMessage]:
-    """What the model and its tools said, the oldest results left out until the rest takes no more than its share."""
+    """What the model and its tools said, the oldest results left out until the rest takes no more than its share.
+
+    Those of the last round stay: the model has not seen them yet, and would only ask for them again.
+    """
     shown = list(exchange)
-    results = [index for index, one in enumerate(shown) if one.role == "tool"]
-    for index in results[:-1]:
+    last_round = max((index for index, one in enumerate(shown) if one.role == "assistant"), default=0)
+    for index in (index for index, one in enumerate(shown[:last_round]) if one.role == "tool"):
         if count(sum(count_tokens(one.content) for one in shown)) <= RESULTS * window:
             break
         shown[index] = replace(shown[index], content=_LEFT_OUT)
     return shown
 
 
-def cut_result(content: str, *, window: int, key: str | None) -> str:
-    """What a tool returned, as far as a model is shown it. `key` is where the rest can be read."""
-    end = min(_LONGEST_RESULT, round(len(content) * RESULTS * window / max(1, count_tokens(content))))
+def cut_results(results: Sequence[tuple[str, str | None]], *, window: int, count: Callable[[int], int]) -> list[str]:
+    """What the tools of a round returned, as far as a model is shown it: together no more than their share, for which
+    the longest are cut to one length. With each comes its key, where the rest can be read.
+    """
+    sizes = [count_tokens(content[:_LONGEST_RESULT]) for content, _ in results]
+    room = RESULTS * window * sum(sizes) / max(1, count(sum(sizes)))
+    longest = _longest(sizes, room)
+    return [_cut(content, key, longest / max(1, size)) for (content, key), size in zip(results, sizes, strict=True)]
+
+
+def _longest(sizes: Sequence[int], room: float) -> float:
+    """The size to which to cut those that are larger, for all to have room."""
+    left = room
+    for others, size in zip(range(len(sizes), 0, -1), sorted(sizes), strict=True):
+        if size > left / others:
+            return left / others
+        left -= size
+    return room
+
+
+def _cut(content: str, key: str | None, share: float) -> str:
+    """As much of it as the share of what is shown at most, with how the rest is read."""
+    end = min(_LONGEST_RESULT, round(len(content[:_LONGEST_RESULT]) * share))
     if len(content) <= end:
         return content
     how = "Ask for less." if key is None else f"read_tool_output of {key} reads on at offset {end}."

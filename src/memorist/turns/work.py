@@ -31,7 +31,7 @@ from memorist.secrets.logs import redacting_logger
 from memorist.times import to_iso
 from memorist.turns.calibration import Calibration
 from memorist.turns.limits import Toolbox, TurnLimits
-from memorist.turns.prompts import FULL, Prompt, cut_result, estimated_tokens, fitting_results, prompt_for
+from memorist.turns.prompts import FULL, Prompt, cut_results, estimated_tokens, fitting_results, prompt_for
 from memorist.turns.run import Run, spent
 from memorist.turns.running import Runner
 from memorist.turns.telling import Telling
@@ -258,7 +258,12 @@ class _Work:
             if not said.tool_calls or box is None or not may_call:
                 break
             exchange.append(LlmMessage("assistant", said.text, said.tool_calls))
-            exchange += [self._call(box, call) for call in said.tool_calls]
+            called = [self._call(box, call) for call in said.tool_calls]
+            shown = cut_results(called, window=self._window(), count=self._count)
+            exchange += [
+                LlmMessage("tool", content, tool_call_id=call.id)
+                for call, content in zip(said.tool_calls, shown, strict=True)
+            ]
         if not answer.answer.strip():
             raise LlmEmpty
         return answer.answer, said.stop
@@ -338,7 +343,8 @@ class _Work:
                 close()
         return final
 
-    def _call(self, box: Toolbox, call: ToolCall) -> LlmMessage:
+    def _call(self, box: Toolbox, call: ToolCall) -> tuple[str, str | None]:
+        """What a tool returned, and where it can be read again."""
         arguments = self._means.redaction.json(dict(call.arguments))
         self._run.emit("tool.called", {"id": call.id, "name": call.name, "arguments": arguments})
         started = time.monotonic()
@@ -355,8 +361,7 @@ class _Work:
         ids = [item["id"] for item in result.get("items", ())]
         key = self._keep_output(call, content, [*ids, result.get("id"), result.get("tool_output_key")])
         self._run.emit("tool.completed", {**told, "characters": len(content), "ids": ids, "tool_output_key": key})
-        shown = cut_result(content, window=self._window(), key=key)
-        return LlmMessage("tool", shown, tool_call_id=call.id)
+        return content, key
 
     def _keep_output(self, call: ToolCall, content: str, named: Sequence[str | None]) -> str | None:
         """Store what a tool returned, word for word, and return its key; None where nothing of the turn is stored, or
