@@ -370,7 +370,7 @@ def test_user_of_any_script_is_acted_for(hooks: Hooks) -> None:
         key = served.key("local", Role.SERVICE)
         served.core.facts.remember(Principal("local", Role.USER, "Łukasz"), "Łukasz drinks tea.")
         hooks.environment |= {"MEMORIST_URL": served.url, "MEMORIST_API_KEY": key, "MEMORIST_HOOK_WAIT_MS": "20000"}
-        hooks.flags = ["--user", "Łukasz"]
+        hooks.flags = ["--user", "Łukasz", "--name", "work"]
         answer = hooks("SessionStart")
     assert "Łukasz drinks tea." in answer["hookSpecificOutput"]["additionalContext"]
     assert hooks.log() == []

@@ -505,6 +505,26 @@ def test_server_has_the_name_that_it_is_given(home: Home, host: Host) -> None:
     assert not (home.folder / FILES[host][0]).exists()
 
 
+def test_hooks_belong_to_the_name_that_they_were_installed_under(home: Home) -> None:
+    folders = {"memorist": "/data", "work": "/w", "home": "/h"}
+
+    def hooked() -> set[tuple[str, ...]]:
+        """To which folders each event goes."""
+        groups = parsed(home.folder / ".claude/settings.json")["hooks"]
+        commands = [[one["hooks"][0]["command"] for one in groups[event]] for event in HOOK_EVENTS]
+        return {tuple(command.split("--data ")[1].split()[0] for command in of_event) for of_event in commands}
+
+    for name, folder in folders.items():
+        home.install(Host.CLAUDE_CODE, Launcher(LAUNCHER.program, ["--data", folder], name))
+    assert hooked() == {("/data", "/w", "/h")}
+    assert all(home.install(Host.CLAUDE_CODE, Launcher(LAUNCHER.program, ["--data", "/new"], "work")))
+    assert hooked() == {("/data", "/new", "/h")}, "that of this name alone"
+    for name, left in (("work", {("/data", "/h")}), ("memorist", {("/h",)})):
+        changes = home.installer.uninstall(Host.CLAUDE_CODE, None, dry_run=False, name=name)
+        assert all(change.is_needed for change in changes)
+        assert hooked() == left
+
+
 def test_name_that_no_tool_can_have_is_refused(cli: Cli) -> None:  # noqa: F811
     assert cli("install", "cursor", "--name", "two words", "--dry-run").code != 0
     assert '"memory"' in cli("install", "cursor", "--name", "memory", "--dry-run").out

@@ -17,6 +17,7 @@ HOOK_EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "Sessio
 _HOOK_TIMEOUT_S = 10
 _TAKEN = "{} is not one that `memorist install` writes, and is kept: rename it, or take it out"
 _OUR_HOOK = re.compile(r"memorist['\"]? hook claude-code \w+")
+_HOOK_NAME = re.compile(r" --name ([A-Za-z0-9_-]+)")
 
 Paths = set[tuple[str, ...]]
 
@@ -43,7 +44,8 @@ class Launcher:
         return {"command": command, "args": [*first, "mcp", *self.flags]}
 
     def hook(self, event: str) -> str:
-        return shlex.join([*self.program, "hook", str(Host.CLAUDE_CODE), event, *self.flags])
+        named = () if self.name == NAME else ("--name", self.name)
+        return shlex.join([*self.program, "hook", str(Host.CLAUDE_CODE), event, *self.flags, *named])
 
 
 class FileRefused(ValueError):
@@ -141,7 +143,7 @@ def _json_hooks(path: Path, launcher: Launcher) -> Part:
     def add(text: str) -> tuple[str, Paths]:
         made: Paths = set()
         for event in HOOK_EVENTS:
-            ours = _our_hooks(text, event)
+            ours = _our_hooks(text, event, launcher.name)
             if ours:
                 for found in ours:
                     node = jsonc.find(jsonc.parse(text), (*found, "command"))
@@ -158,7 +160,7 @@ def _json_hooks(path: Path, launcher: Launcher) -> Part:
     def take_out(text: str, made: Paths) -> str:
         events = jsonc.find(jsonc.parse(text), ("hooks",))
         for event in list(events.value) if events is not None and isinstance(events.value, dict) else ():
-            for found in reversed(_our_hooks(text, event)):
+            for found in reversed(_our_hooks(text, event, launcher.name)):
                 group = jsonc.find(jsonc.parse(text), found[:-1])
                 assert group is not None
                 # Our group goes as a whole; from one that others share, only our hook.
@@ -166,18 +168,23 @@ def _json_hooks(path: Path, launcher: Launcher) -> Part:
         return _without_empty(text, made)
 
     by_hand = _shown({"hooks": {event: [entry(event)] for event in HOOK_EVENTS}})
-    what = f"the hooks that run `memorist hook {Host.CLAUDE_CODE}`"
-    return Part(path, add, take_out, lambda text: _without_hooks(jsonc.parse(text).value), by_hand, what)
+    named = "" if launcher.name == NAME else f" with --name {launcher.name}"
+    what = f"the hooks that run `memorist hook {Host.CLAUDE_CODE}`{named}"
+
+    def others(text: str) -> Any:
+        return _without_hooks(jsonc.parse(text).value, launcher.name)
+
+    return Part(path, add, take_out, others, by_hand, what)
 
 
-def _our_hooks(text: str, event: str) -> list[tuple[str | int, ...]]:
-    """Where the hooks of an event stand that run us."""
+def _our_hooks(text: str, event: str, name: str) -> list[tuple[str | int, ...]]:
+    """Where the hooks of an event stand that run us, and belong to a name."""
     groups = jsonc.find(jsonc.parse(text), ("hooks", event))
     found: list[tuple[str | int, ...]] = []
     for number, group in enumerate(groups.value if groups is not None and isinstance(groups.value, list) else ()):
         hooks = group.get("hooks") if isinstance(group, dict) else None
         for index, hook in enumerate(hooks if isinstance(hooks, list) else ()):
-            if _is_our_hook(hook):
+            if _is_our_hook(hook, name):
                 found.append(("hooks", event, number, "hooks", index))
     return found
 
@@ -267,9 +274,11 @@ def _is_our_server(entry: Any) -> bool:
     return re.split(r"[/\\]", command)[-1] in (NAME, f"{NAME}.exe") and arguments[:1] == ["mcp"]
 
 
-def _is_our_hook(hook: Any) -> bool:
+def _is_our_hook(hook: Any, name: str) -> bool:
     command = hook.get("command") if isinstance(hook, dict) else None
-    return isinstance(command, str) and _OUR_HOOK.search(command) is not None
+    if not isinstance(command, str) or _OUR_HOOK.search(command) is None:
+        return False
+    return [NAME, *_HOOK_NAME.findall(command)][-1] == name
 
 
 # What is not ours, to check that it stays
@@ -283,23 +292,23 @@ def _without_server(value: Any, group: str, ours: str) -> Any:
     return {key: left if key == group else other for key, other in value.items() if key != group or left}
 
 
-def _without_hooks(value: Any) -> Any:
+def _without_hooks(value: Any, name: str) -> Any:
     events = value.get("hooks") if isinstance(value, dict) else None
     if not isinstance(events, dict):
         return value
-    left = {event: _without_our_hooks(groups) for event, groups in events.items()}
+    left = {event: _without_our_hooks(groups, name) for event, groups in events.items()}
     left = {event: groups for event, groups in left.items() if groups != []}
     return {key: left if key == "hooks" else other for key, other in value.items() if key != "hooks" or left}
 
 
-def _without_our_hooks(groups: Any) -> Any:
+def _without_our_hooks(groups: Any, name: str) -> Any:
     if not isinstance(groups, list):
         return groups
     left = []
     for group in groups:
         hooks = group.get("hooks") if isinstance(group, dict) else None
-        if not isinstance(hooks, list) or not any(_is_our_hook(hook) for hook in hooks):
+        if not isinstance(hooks, list) or not any(_is_our_hook(hook, name) for hook in hooks):
             left.append(group)
-        elif not all(_is_our_hook(hook) for hook in hooks):
-            left.append({**group, "hooks": [hook for hook in hooks if not _is_our_hook(hook)]})
+        elif not all(_is_our_hook(hook, name) for hook in hooks):
+            left.append({**group, "hooks": [hook for hook in hooks if not _is_our_hook(hook, name)]})
     return left

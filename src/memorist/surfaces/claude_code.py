@@ -31,6 +31,8 @@ EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd"
 _TOLD_AT = ("SessionStart", "UserPromptSubmit")
 
 _FLAGS = ("--data", "--database", "--tenant", "--user", "--agent")
+# By which `memorist install` knows its hooks again: nothing else follows from it.
+_NAME = "--name"
 _LARGEST_INPUT = 16_000_000
 _LONGEST_FAULT = 300
 _LARGEST_LOG = 1_000_000
@@ -81,6 +83,8 @@ def _parse(arguments: Sequence[str]) -> tuple[str, str, dict[str, str]]:
     for argument in rest:
         if argument in _FLAGS:
             flags[argument.removeprefix("--")] = next(rest)
+        elif argument == _NAME:
+            next(rest)
         else:
             names.append(argument)
     if len(names) != 2:

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from memorist.installing.hosts import NAME
 from memorist.surfaces.cli.flags import IDENTITY, STORE, Flags, with_flags
 
 _SHARED = [option for option in (*STORE, *IDENTITY) if option.name not in ("as_json", "key")]
@@ -17,6 +18,9 @@ def hook(
         str,
         typer.Argument(metavar="EVENT", help="SessionStart, UserPromptSubmit, Stop, PreCompact or SessionEnd."),
     ],
+    name: Annotated[
+        str, typer.Option("--name", metavar="NAME", help="What it was installed under: uninstall knows it by that.")
+    ] = NAME,
 ) -> None:
     """Answer a hook of a coding assistant, whose input is read from stdin.
 
@@ -27,4 +31,4 @@ def hook(
 
     given = {name: getattr(flags, name) for name in ("data", "database", "tenant", "user", "agent")}
     named = [part for name, value in given.items() if value is not None for part in (f"--{name}", value)]
-    main([host, event, *named])
+    main([host, event, *named, "--name", name])
