@@ -3,6 +3,7 @@
 That takes longer than most commands do. A type that is not known here is left to Typer.
 """
 
+import math
 from collections.abc import Callable
 from enum import Enum
 from typing import Any, get_args, get_origin
@@ -44,9 +45,20 @@ class _PlainValue:
         if value is None:
             return () if many else None
         try:
-            return tuple(self._convert(item) for item in value) if many else self._convert(value)
+            values = tuple(_bounded(self._convert(item), param) for item in (value if many else (value,)))
         except ValueError as error:
             raise typer.BadParameter(str(error), ctx=ctx, param=param) from error
+        return values if many else values[0]
+
+
+def _bounded(value: Any, param: Any) -> Any:
+    """The value, where it is within the bounds that its option was given."""
+    least, most = getattr(param, "min", None), getattr(param, "max", None)
+    if least is not None and value < least:
+        raise ValueError(f"{value} is less than {least}.")
+    if most is not None and value > most:
+        raise ValueError(f"{value} is more than {most}.")
+    return value
 
 
 def _converter(annotation: Any) -> Callable[[Any], Any] | None:
@@ -77,9 +89,12 @@ def _whole_number(value: Any) -> int:
 
 def _number(value: Any) -> float:
     try:
-        return float(value)
+        number = float(value)
     except ValueError:
-        raise ValueError(f"{value!r} is not a number.") from None
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{value!r} is not a number.")
+    return number
 
 
 _CONVERTERS: dict[Any, Callable[[Any], Any]] = {str: str, bool: bool, int: _whole_number, float: _number}

@@ -22,7 +22,9 @@ def create(
     user: _User,
     agent: Annotated[str | None, typer.Option(metavar="NAME", help="Agent that it is bound to.")] = None,
     rights: Annotated[TokenRights, typer.Option(help="What its holder may do.")] = TokenRights.WRITE,
-    minutes: Annotated[float, typer.Option(help="How long it lives.")] = 15,
+    minutes: Annotated[
+        float, typer.Option(metavar="N", help="How long it lives: from a minute to a day (1440).", min=1, max=1440)
+    ] = 15,
 ) -> None:
     """Make a token of one user for a page in a browser, and print it, this once: only its hash is kept."""
     with speaking(flags, Whose.HOLDER) as memory:

@@ -26,7 +26,9 @@ _TIMEOUT_S = 10.0
 @with_flags(*ANYWHERE, KEY)
 def top(
     flags: Flags,
-    every: Annotated[float, typer.Option(metavar="SECONDS", help="How often to look.", min=0.1)] = 2.0,
+    every: Annotated[
+        float, typer.Option(metavar="SECONDS", help="How often to look: from 0.1 to 3600.", min=0.1, max=3600)
+    ] = 2.0,
     once: Annotated[bool, typer.Option("--once", help="Print one view, of all the time since it started.")] = False,
 ) -> None:
     """Show what a running server does: its requests, how long recalls take, jobs, and how far the index is.
