@@ -50,8 +50,13 @@ class KnownServers:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             # Made with 0600 from the start, and moved into place when it is complete.
             with tempfile.NamedTemporaryFile("w", dir=self.path.parent, prefix=".connections-", delete=False) as new:
-                new.write(text + "\n")
-            os.replace(new.name, self.path)
+                try:
+                    new.write(text + "\n")
+                    new.flush()
+                    os.replace(new.name, self.path)
+                except OSError:
+                    os.unlink(new.name)  # It may have keys in it.
+                    raise
         except OSError as error:
             raise InvalidSetting(f"{self.path} cannot be written: {error.strerror}.") from error
 

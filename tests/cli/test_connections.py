@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from memorist.errors import InvalidSetting
 from memorist.ids import new_id
+from memorist.known_servers import KnownServer, KnownServers
 from memorist.platform.values import Role
 from memorist.running_servers import noted
 from memorist.settings import Settings
@@ -147,6 +149,28 @@ def test_connect_keeps_nothing_that_does_not_work(cli: Cli, served: Served, key:
         assert refused.code == code, (options, refused.err)
         assert not any(secret in refused.err for secret in (key, wrong, "hunter2"))
     assert not file.exists()
+
+
+def test_second_server_of_a_host_takes_no_name_that_it_was_not_given(
+    cli: Cli, served: Served, key: str, tmp_path: Path
+) -> None:
+    host = cli.ok("connect", served.url, "--key", key).out.strip()
+    assert cli.ok("connect", served.url, "--key", key).out.strip() == host, "the same again"
+    with serving(Settings(data=tmp_path / "second", port=0, embedder="off", reranker="off")) as second:
+        other = second.key("acme", Role.USER, "bob")
+        refused = cli("connect", second.url, "--key", other)
+        assert (refused.code, served.url in refused.err, "--name" in refused.err) == (5, True, True)
+        assert [one["url"] for one in cli.json("connect", "--list")["items"]] == [served.url]
+        cli.ok("connect", second.url, "--key", other, "--name", "second")
+        cli.ok("connect", second.url, "--key", other, "--name", host)
+        assert {one["url"] for one in cli.json("connect", "--list")["items"]} == {second.url}
+
+
+def test_connections_that_cannot_be_put_in_place_leave_nothing_behind(file: Path) -> None:
+    file.mkdir(parents=True)
+    with pytest.raises(InvalidSetting):
+        KnownServers(file, {"work": KnownServer(NOWHERE, "not-a-key")}).save()
+    assert list(file.parent.iterdir()) == [file]
 
 
 # What goes wrong

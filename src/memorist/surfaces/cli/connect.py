@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import typer
 
 from memorist.addresses import without_password
-from memorist.errors import Invalid, InvalidField, NotFound
+from memorist.errors import Conflict, Invalid, InvalidField, NotFound
 from memorist.known_servers import KnownServer
 from memorist.platform import validation
 from memorist.settings_sources import known_servers, load_settings
@@ -49,8 +49,8 @@ def _connect(flags: Flags, url: str, name: str | None, *, default: bool) -> None
     if without_password(url) != url:
         raise InvalidField("The address of a server has no password in it: the API key is asked for.", field="url")
     key = load_settings({"url": url, "api_key": flags.key}).settings.api_key
+    name = _name_for(url.rstrip("/")) if name is None else validation.identifier("name", name)
     typed = None if key else _typed_key(url)
-    name = validation.identifier("name", name or urlsplit(url).hostname or "")
     with speaking(replace(flags, url=url, key=flags.key or typed)) as memory:
         holder = memory.principal
     known = known_servers()
@@ -61,6 +61,18 @@ def _connect(flags: Flags, url: str, name: str | None, *, default: bool) -> None
     remark = f"Connected: a key of the role {holder.role} for {whom} in the tenant {holder.tenant!r}. "
     use = "Commands use it where no store is named." if default else f"Use it with --connection {name}."
     answer(flags, {"name": name, "url": url.rstrip("/"), **whose, "default": default}, name, remark=remark + use)
+
+
+def _name_for(url: str) -> str:
+    """The host's. Raises Conflict where that is what another server on it is called."""
+    name = validation.identifier("name", urlsplit(url).hostname or "")
+    known = known_servers().servers.get(name)
+    if known is not None and known.url != url:
+        raise Conflict(
+            f"There is a connection {name!r} to {known.url} already. Give this one another name with --name, or that "
+            "name to put it in its place."
+        )
+    return name
 
 
 def _typed_key(url: str) -> str:
