@@ -29,8 +29,12 @@ ENV PATH=/opt/memorist/bin:$PATH \
 VOLUME /data
 EXPOSE 8377
 USER 10001:10001
+# Where the settings say that it listens; over TLS whatever name its certificate has.
 HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --retries=3 \
-    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8377/healthz', timeout=4)"]
+    CMD ["python", "-c", "import ssl, urllib.request; from memorist.settings_sources import load_settings; \
+own = load_settings().settings; \
+url = f'http{\"s\" * bool(own.tls_cert)}://127.0.0.1:{own.port}/healthz'; \
+urllib.request.urlopen(url, timeout=4, context=ssl._create_unverified_context())"]
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["memorist"]
 CMD ["serve"]

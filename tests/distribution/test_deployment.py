@@ -16,9 +16,13 @@ import yaml  # type: ignore[import-untyped]
 
 from memorist import __version__
 from memorist.platform.identity import new_secret
+from memorist.settings import Settings
 from memorist.settings_sources import load_settings
 from ops.release import ROOT
 from tests.distribution.dockerfile import Dockerfile
+from tests.http.conftest import Served, serving
+from tests.http.test_tls import secured
+from tests.support.certificates import Authority
 from tests.support.postgres import PASSWORD_DATABASE, Postgres
 
 KUBERNETES = sorted((ROOT / "ops/kubernetes").glob("*.yaml"))
@@ -65,6 +69,21 @@ def test_image_leaves_out_nothing_that_is_imported() -> None:
     own = "\n".join(path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py"))
     for module in re.findall(r"^\s*(?:from|import) ([\w.]+)", own, re.M):
         assert not any(fnmatch(module.replace(".", "/"), pattern) for pattern in patterns), module
+
+
+def test_healthcheck_asks_where_the_server_listens_and_over_tls(tmp_path: Path) -> None:
+    check = [sys.executable, *Dockerfile(ROOT / "Dockerfile").healthcheck[1:]]
+    certificate, key = Authority(tmp_path).issue("server")
+
+    def is_well(served: Served, **settings: str) -> bool:
+        told = {"MEMORIST_PORT": served.url.rpartition(":")[2], "HOME": str(tmp_path), **settings}
+        return subprocess.run(check, env=told, capture_output=True, timeout=60).returncode == 0
+
+    with serving(Settings(data=tmp_path / "plain", port=0, embedder="off", reranker="off")) as plain:
+        assert is_well(plain)
+        assert not is_well(plain, MEMORIST_PORT="9")
+    with secured(tmp_path, (certificate, key)) as tls:
+        assert is_well(tls, MEMORIST_TLS_CERT=str(certificate), MEMORIST_TLS_KEY=str(key))
 
 
 # Compose
@@ -155,6 +174,8 @@ def test_two_replicas_run_without_rights_on_a_root_that_is_read_only(objects: di
     ids = [str(pod["securityContext"][name]) for name in ("runAsUser", "runAsGroup", "fsGroup")]
     assert ids == [user, group, group]
     mounts = {volume["name"] for volume in pod["volumes"]}
+    (room,) = (one["emptyDir"]["sizeLimit"] for one in pod["volumes"] if one["name"] == "data")
+    assert int(room.removesuffix("Gi")) * 2**30 > 8 * Settings().upload_limit, "several files wait to be imported"
     for container in (*pod["containers"], *pod["initContainers"]):
         assert container["image"] == f"memorist:{__version__}"
         security = container["securityContext"]
