@@ -278,7 +278,8 @@ def _is_our_hook(hook: Any, name: str) -> bool:
     command = hook.get("command") if isinstance(hook, dict) else None
     if not isinstance(command, str) or _OUR_HOOK.search(command) is None:
         return False
-    return [NAME, *_HOOK_NAME.findall(command)][-1] == name
+    named: list[str] = _HOOK_NAME.findall(command)
+    return (named[-1] if named else NAME) == name
 
 
 # What is not ours, to check that it stays
