@@ -15,7 +15,6 @@ from typing import Any, Protocol
 from memorist.errors import LlmRefused
 from memorist.facts.doubts import Doubts
 from memorist.facts.history import FactHistory
-from memorist.facts.plain.changes import change_of
 from memorist.facts.plain.values import ValueChange
 from memorist.facts.port import Judge
 from memorist.facts.superseding import newer_first, told_to
@@ -305,6 +304,7 @@ def _goes_on_from(one: Memory, other: Memory) -> bool:
 
 def _likely_first(fact: Memory, near: Sequence[Memory]) -> list[Memory]:
     """The nearest one, then those of which the fact gives another value, those of the same subject, and the others."""
+    from memorist.facts.plain.changes import change_of  # Its patterns take a moment to load.
 
     def distance(other: Memory) -> tuple[bool, bool]:
         newer, older = newer_first(fact, other)
