@@ -75,10 +75,12 @@ def bring_up_to_date(settings: Settings, store: SqlStore, now: datetime) -> list
 
 def require_stopped(settings: Settings, store: SqlStore) -> None:
     """Raises Conflict where a migration would change the database under a server that runs on this machine."""
+    if not store.migrator.pending() or not store.migrator.applied():
+        return  # A database that is made now is nobody's.
     from memorist.running_servers import running
 
-    # In this order: one that is noted as running has migrated what it would. A database that is made now is nobody's.
-    if (addresses := running(settings)) and store.migrator.applied() and store.migrator.pending():
+    # In this order: one that is noted as running has migrated what it would.
+    if (addresses := running(settings)) and store.migrator.pending():
         raise Conflict(
             f"A server of these memories runs at {', '.join(addresses)}, and they are stored as a version before this "
             "one stores them. Stop it before you upgrade."
