@@ -143,6 +143,16 @@ def test_late_judging_of_an_older_text_retires_the_older_one(open_with: OpenCore
     assert recalled(core, ada, "where does the user live", as_of=START - timedelta(days=800)) == [BERLIN]
 
 
+def test_what_is_dated_in_the_future_is_no_newer_than_when_it_was_stored(open_with: OpenCore, ada: Principal) -> None:
+    core = open_with(judge=contradicting)
+    [dated] = core.facts.remember_all(
+        ada, [Draft(BERLIN, event_time=START + timedelta(days=13_000), owner=Owner("ada"))]
+    )
+    current = tell(core, ada, LISBON)
+    assert now(core, current).status is Status.ACTIVE
+    assert now(core, dated.memory).superseded_by == current.id
+
+
 def test_no_more_than_the_nearest_are_judged_but_all_that_are_contradicted(open_with: OpenCore, ada: Principal) -> None:
     plain = open_with()
     facts = [tell(plain, ada, f"The user lives in the city of number{number}.") for number in range(12)]

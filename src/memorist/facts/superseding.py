@@ -199,7 +199,8 @@ def age_of(memory: Memory) -> tuple[datetime, str, datetime, str]:
     """Which of two facts is the newer one. No two are equal, so that a chain never turns back on itself."""
     # Messages of one time were stored in their order, and may be read in any.
     said_in = str((memory.meta or {}).get("message_id") or memory.id)
-    return _since(memory), said_in, memory.created_at, memory.id
+    # Nothing was said after it was stored: a clock that is wrong would be right for ever.
+    return min(_since(memory), memory.created_at), said_in, memory.created_at, memory.id
 
 
 def newer_first(one: Memory, other: Memory) -> tuple[Memory, Memory]:
