@@ -194,6 +194,23 @@ def cycles(graph: dict[str, set[str]]) -> list[list[str]]:
     return found
 
 
+def test_the_picture_and_the_page_show_every_package() -> None:
+    docs = ROOT.parents[1] / "docs"
+    table = (docs / "explanation" / "architecture.md").read_text("utf-8")
+    listed = {name for line in re.findall(r"^\| (`[^|]+) \|", table, re.MULTILINE) for name in re.findall(r"`([^`]+)`", line)}
+    files = {"bench/memorist_bench/", "__init__.py", "__main__.py"}
+    there = {f"{path.name}/" if path.is_dir() else path.name for path in ROOT.iterdir() if path.name != "__pycache__"}
+    assert there - {"py.typed"} - files == {name for name in listed if name.count("/") < 2} - files - {"recall/index/"}
+    picture = (docs / "images" / "architecture.svg").read_text("utf-8")
+    heights = {name: float(y) for y, name in re.findall(r'class="mid" x="[^"]+" y="([^"]+)">(\w+)<tspan', picture)}
+    rank = {name: index for index, names in enumerate(ORDER) for name in names}
+    assert heights.keys() >= FEATURES
+    for one in FEATURES:
+        for other in FEATURES:
+            if heights[one] < heights[other]:
+                assert rank[one] > rank[other], f"the picture has {one} above {other}"
+
+
 def test_there_is_something_to_test() -> None:
     assert len(IMPORTS) > 25
     assert "memorist.store.sql_store" in IMPORTS["memorist.bootstrap"]

@@ -1,1 +1,1 @@
-"""What an agent is given: memories as text for a prompt, fenced and marked as data."""
+"""A companion's entries, a coding assistant's chunks, and memories as text for a prompt, fenced and marked as data."""
