@@ -26,7 +26,7 @@ from memorist.surfaces.cli.flags import (
     with_flags,
     works_on_a_database,
 )
-from memorist.surfaces.cli.outputs import require_free
+from memorist.surfaces.cli.outputs import is_written_to, require_free, written
 from memorist.surfaces.cli.speaking import core_here, speaking
 from memorist.surfaces.cli.terminal import counted, note, print_json, print_line, print_table
 from memorist.times import to_iso
@@ -138,7 +138,8 @@ def ledger(
     if file == _STREAM:
         sys.stdout.writelines(f"{line}\n" for line in lines)
         return
-    _write(Path(file), "\n".join(lines) + "\n")
+    with written(Path(file)) as target:
+        target.writelines(f"{line}\n" for line in lines)
     if flags.as_json:
         print_json({"file": file, "lines": len(lines)})
     else:
@@ -188,7 +189,8 @@ def report_receipt(flags: Flags, memory: Verbs, receipt: Receipt, file: str | No
     if file is not None:
         core = core_here(memory)
         whole = record if core is None else {**record, "memory_ids": core.erasure.ids_of(receipt)}
-        _write(Path(file), json.dumps(whole, ensure_ascii=False, indent=2) + "\n")
+        with written(Path(file)) as target:
+            target.write(json.dumps(whole, ensure_ascii=False, indent=2) + "\n")
     require_verified(receipt)
 
 
@@ -197,9 +199,8 @@ def require_writable(file: str | None) -> None:
     if file is None:
         return
     path = Path(file)
-    is_stream = path.exists() and not path.is_file() and not path.is_dir()  # Such as /dev/stdout.
     folder = path.resolve().parent
-    if not is_stream and (path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK)):
+    if path.is_dir() or (not is_written_to(path) and not (folder.is_dir() and os.access(folder, os.W_OK))):
         raise Invalid(f"{file} cannot be written. Nothing was erased.", field="receipt")
 
 
@@ -258,30 +259,6 @@ def _plain(verification: Verification) -> dict[str, Any]:
         "ids_in_files": verification.ids_in_files,
         "name_in_files": verification.name_in_files,
     }
-
-
-def _write(path: Path, text: str) -> None:
-    """Whole or not at all: what was there stays where it fails."""
-    if path.exists() and not path.is_file():  # Such as /dev/stdout.
-        _write_to(path, text)
-        return
-    path = path.resolve()
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        _write_to(draft, text)
-        draft.replace(path)
-    except OSError as error:
-        raise Invalid(f"{path} cannot be written: {error.strerror}.", field="file") from error
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _write_to(path: Path, text: str) -> None:
-    try:
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        raise Invalid(f"{path} cannot be written: {error.strerror}.", field="file") from error
 
 
 app = new_group({"verify": verify, "list": list_, "resume": resume, "ledger": ledger, "apply": apply})

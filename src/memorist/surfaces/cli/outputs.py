@@ -1,20 +1,23 @@
 """Files that commands write: none is replaced unasked, and what is half written does not stay."""
 
+import os
 import signal
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from memorist.errors import Conflict
+from memorist.errors import Conflict, Invalid
 from memorist.settings import Settings
 
 # As a shell reports a program that ended by SIGTERM.
 _TERMINATED = 143
 
 _BESIDE = ("", "-wal", "-shm", "-journal")
+_DEVICES = (Path("/dev"), Path("/dev/fd"))
 
 
 def require_free(settings: Settings, path: Path, *, force: bool) -> None:
@@ -29,6 +32,40 @@ def require_free(settings: Settings, path: Path, *, force: bool) -> None:
 def _is_same(path: Path, own: Path) -> bool:
     # Also by way of a link, or where the one that is named is not there at the moment.
     return path.resolve() == own.resolve() or (path.exists() and own.exists() and path.samefile(own))
+
+
+def is_written_to(path: Path) -> bool:
+    """Whether it is a pipe or a device, which is never replaced; /dev/stdout may lead to a file that a shell opened."""
+    return path.parent in _DEVICES or (path.exists() and not path.is_file())
+
+
+@contextmanager
+def written(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
+    """What is written is the file's content once the block is done, for its owner alone to read; where it fails, what
+    was there stays. Raises Invalid.
+    """
+    encoding = None if "b" in mode else "utf-8"
+    try:
+        if is_written_to(path):
+            with path.open(mode.replace("w", "a"), encoding=encoding) as device:
+                yield device
+            return
+        target = path.resolve()
+        with tempfile.NamedTemporaryFile(
+            mode, encoding=encoding, dir=target.parent, prefix=f".{target.name}-", delete=False
+        ) as new:
+            try:
+                yield new
+                new.flush()
+                os.fsync(new.fileno())
+                os.replace(new.name, target)
+            except BaseException:
+                os.unlink(new.name)
+                raise
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise Invalid(f"{path} cannot be written: {error.strerror}.", field="file") from error
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from memorist.surfaces.cli.checks import examine
 from memorist.surfaces.cli.db import existing_store
 from memorist.surfaces.cli.door import operator_settings
 from memorist.surfaces.cli.flags import REFUSED_KEY, STORE, Flags, with_flags
+from memorist.surfaces.cli.outputs import written
 from memorist.times import SystemClock, to_iso
 from memorist.version import __version__
 from memorist.views.condition import condition_of
@@ -201,15 +202,9 @@ def route_of(path: str) -> str:
 
 
 def _write(path: Path, members: dict[str, str]) -> None:
-    buffer = BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+    with written(path, "wb") as target, tarfile.open(fileobj=target, mode="w:gz") as archive:
         for name, text in members.items():
             content = text.encode()
             member = tarfile.TarInfo(f"memorist-support/{name}")
             member.size, member.mode = len(content), 0o600
             archive.addfile(member, BytesIO(content))
-    try:
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as target:
-            target.write(buffer.getvalue())
-    except OSError as error:
-        raise Invalid(f"{path} cannot be written: {error.strerror}.", field="file") from error

@@ -2,7 +2,6 @@
 
 import os
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -22,7 +21,7 @@ from memorist.surfaces.cli.door import Whose
 from memorist.surfaces.cli.flags import ANYWHERE, IDENTITY, Flags, with_flags
 from memorist.surfaces.cli.import_from import import_from
 from memorist.surfaces.cli.moments import MOMENT, moment
-from memorist.surfaces.cli.outputs import ended_in_order, require_free
+from memorist.surfaces.cli.outputs import ended_in_order, is_written_to, require_free, written
 from memorist.surfaces.cli.progress import NoWait, progress_bar, wait_for_vectors
 from memorist.surfaces.cli.speaking import core_here, only_here, speaking
 from memorist.surfaces.cli.terminal import counted, escaped_json, note, print_json
@@ -30,7 +29,6 @@ from memorist.transfer.service import ImportReport, check_header
 from memorist.verbs import Verbs
 
 _STREAM = "-"
-_DEVICES = (Path("/dev"), Path("/dev/fd"))
 
 
 @with_flags(*ANYWHERE, *IDENTITY)
@@ -51,7 +49,7 @@ def export(
     asked = {"since": moment("since", since), "until": moment("until", until)}
     if file != _STREAM:
         settings = load_settings(flags.as_settings()).settings
-        require_free(settings, Path(file), force=force or _is_written_to(Path(file)))
+        require_free(settings, Path(file), force=force or is_written_to(Path(file)))
     with ended_in_order(), speaking(flags, Whose.BACKUP, reads=True) as memory:
         lines = _counting(memory.export(kinds=kind or None, **asked), counts)
         if file == _STREAM:
@@ -60,7 +58,8 @@ def export(
             for line in shown:
                 sys.stdout.write(line + "\n")
         else:
-            _write_file(Path(file), lines)
+            with written(Path(file)) as target:
+                target.writelines(f"{line}\n" for line in lines)
     memories, documents = counts["memory"], counts["document"]
     if file != _STREAM and flags.as_json:
         print_json({"file": file, "memories": memories, "documents": documents})
@@ -152,36 +151,6 @@ def _counting(lines: Iterable[str], counts: Counter[str]) -> Iterator[str]:
     for line in lines:
         counts[line.split('"', 2)[1]] += 1
         yield line
-
-
-def _is_written_to(path: Path) -> bool:
-    """Whether it is a pipe or a device, which is never replaced; /dev/stdout may lead to a file that a shell opened."""
-    return path.parent in _DEVICES or (path.exists() and not path.is_file())
-
-
-def _write_file(path: Path, lines: Iterable[str]) -> None:
-    """Write beside the file and move it into place, so that a failed export never replaces a good one."""
-    try:
-        if _is_written_to(path):
-            with path.open("a", encoding="utf-8") as device:
-                device.writelines(f"{line}\n" for line in lines)
-            return
-        target = path.resolve()
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=target.parent, prefix=".export-", delete=False
-        ) as new:
-            try:
-                new.writelines(f"{line}\n" for line in lines)
-                new.flush()
-                os.fsync(new.fileno())
-                os.replace(new.name, target)
-            except BaseException:
-                os.unlink(new.name)
-                raise
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise Invalid(f"{path} cannot be written: {error.strerror}.", field="file") from error
 
 
 @contextmanager
