@@ -197,7 +197,9 @@ def cycles(graph: dict[str, set[str]]) -> list[list[str]]:
 def test_the_picture_and_the_page_show_every_package() -> None:
     docs = ROOT.parents[1] / "docs"
     table = (docs / "explanation" / "architecture.md").read_text("utf-8")
-    listed = {name for line in re.findall(r"^\| (`[^|]+) \|", table, re.MULTILINE) for name in re.findall(r"`([^`]+)`", line)}
+    listed = {
+        name for line in re.findall(r"^\| (`[^|]+) \|", table, re.MULTILINE) for name in re.findall(r"`([^`]+)`", line)
+    }
     files = {"bench/memorist_bench/", "__init__.py", "__main__.py"}
     there = {f"{path.name}/" if path.is_dir() else path.name for path in ROOT.iterdir() if path.name != "__pycache__"}
     assert there - {"py.typed"} - files == {name for name in listed if name.count("/") < 2} - files - {"recall/index/"}

@@ -112,9 +112,9 @@ def _refuse_two_keys(values: Mapping[str, Any]) -> None:
         raise InvalidSetting(f"{' and '.join(given)} are set; set one of them.", field=given[1])
 
 
-def known_servers(environment: Mapping[str, str] | None = None) -> KnownServers:
+def known_servers() -> KnownServers:
     """What `memorist connect` keeps beside the settings file. Raises InvalidSetting."""
-    return read_known_servers(_config_path(os.environ if environment is None else environment).with_name(CONNECTIONS))
+    return read_known_servers(_config_path(os.environ).with_name(CONNECTIONS))
 
 
 def _use_connection(values: dict[str, Any], origins: dict[str, str], path: Path) -> None:

@@ -17,8 +17,6 @@ from memorist.platform.values import Event, Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock
 
-_Step = Callable[[Memory, Policy], Memory]
-
 
 class RetentionService:
     def __init__(

@@ -30,17 +30,10 @@ def embedding_passage(text: str, *, speaker: str = "", date: str = "", previous:
     return _join(date, last_words(previous, EMBEDDED_CONTEXT_WORDS), turn(speaker, text), "")
 
 
-def reranking_passage(
-    text: str,
-    *,
-    speaker: str = "",
-    date: str = "",
-    previous: str = "",
-    following: str = "",
-    words: int = RERANKED_CONTEXT_WORDS,
-) -> str:
+def reranking_passage(text: str, *, speaker: str = "", date: str = "", previous: str = "", following: str = "") -> str:
     """The text that the reranker reads for a memory: as it is embedded, with the turn after it as well."""
-    return _join(date, last_words(previous, words), turn(speaker, text), first_words(following, words))
+    before, after = last_words(previous, RERANKED_CONTEXT_WORDS), first_words(following, RERANKED_CONTEXT_WORDS)
+    return _join(date, before, turn(speaker, text), after)
 
 
 def turn(speaker: str, text: str) -> str:

@@ -20,6 +20,7 @@ _FEWEST, _MOST = 7, 45
 """Columns: a young store is shown by days, an older one by as many days at a time as fit."""
 _LEAST = 2.0
 """A column with a single memory is to be seen, whatever the others have."""
+_MOST_AGENTS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +138,13 @@ class AgentUse:
     percent: float
 
 
-def agents_used(asked: Sequence[AskedCount], *, most: int = 6) -> list[AgentUse]:
+def agents_used(asked: Sequence[AskedCount]) -> list[AgentUse]:
     """Which agents asked most, those first."""
     sums: dict[str | None, tuple[int, int]] = {}
     for one in asked:
         questions, memories = sums.get(one.agent, (0, 0))
         sums[one.agent] = questions + one.questions, memories + one.memories
-    first = sorted(sums.items(), key=lambda item: (-item[1][0], item[0] or ""))[:most]
+    first = sorted(sums.items(), key=lambda item: (-item[1][0], item[0] or ""))[:_MOST_AGENTS]
     return [AgentUse(name, *both, round(100 * both[0] / first[0][1][0], 1)) for name, both in first]
 
 

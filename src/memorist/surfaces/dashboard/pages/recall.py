@@ -130,7 +130,6 @@ class WhyNot:
     """Why a memory did not come back, or at which place it did."""
 
     memory: Memory
-    is_recalled: bool
     reason: str
     bars: tuple[recall_answer.ArmBar, ...]
 
@@ -251,7 +250,6 @@ def _why_not(visit: Visit, principal: Principal, recalled: Recalled, *, by_meani
     history = visit.core.facts.history(principal, memory_id)
     return WhyNot(
         memory=next(one.memory for one in history if one.memory.id == memory_id),
-        is_recalled=said["recalled"],
         reason=_in_words_of_the_page(said["reason"]),
         bars=recall_answer.bars(said.get("explanation", {}), by_meaning=by_meaning, reranked=recalled.rerank_used),
     )

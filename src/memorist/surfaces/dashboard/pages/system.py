@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from memorist.platform import access
 from memorist.platform.values import JobStatus
-from memorist.settings import ENVIRONMENT_PREFIX, Settings
+from memorist.settings import Settings
 from memorist.settings_sources import shown_settings
 from memorist.surfaces.dashboard.pages.home import up_to
 from memorist.surfaces.dashboard.routing import Pages
@@ -30,7 +30,6 @@ class ShownSetting:
     """A setting as it may be shown, and where its value came from."""
 
     name: str
-    variable: str
     value: str
     origin: str
     help: str
@@ -75,7 +74,6 @@ def _settings(site: Site) -> list[ShownSetting]:
     return [
         ShownSetting(
             setting.name,
-            ENVIRONMENT_PREFIX + setting.name.upper(),
             str(shown[setting.name]),
             site.origins.get(setting.name) or _guess(site, setting),
             setting.metadata["help"],
