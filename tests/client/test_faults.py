@@ -77,6 +77,26 @@ def test_server_that_asks_for_too_long_is_not_waited_for(client: Client, faulty:
     assert pauses == []
 
 
+@pytest.mark.parametrize("is_awaited", [False, True])
+def test_what_a_proxy_finds_a_users_server_by_is_sent_back_if_it_is_that(faulty: Faulty, is_awaited: bool) -> None:
+    hint = "0123456789abcdef"
+    hinted = [answer({"tools": []}, X_Memorist_Affinity=sent) for sent in (hint, "else")]
+    faulty.script = [*hinted, TOOLS]
+
+    async def ask() -> None:
+        async with AsyncClient(faulty.url, api_key="mst_live_x") as client:
+            for _ in range(3):
+                await client.tools()
+
+    if is_awaited:
+        asyncio.run(ask())
+    else:
+        with Client(faulty.url, api_key="mst_live_x") as client:
+            for _ in range(3):
+                client.tools()
+    assert [request.headers.get("x-memorist-affinity") for request in faulty.seen] == [None, hint, hint]
+
+
 @pytest.mark.parametrize("code", ["llm_not_configured", "budget_spent"])
 def test_what_waiting_does_not_help_is_told_at_once(client: Client, faulty: Faulty, code: str) -> None:
     faulty.script = [problem(503, code)]

@@ -143,6 +143,21 @@ test("a key that is a function is asked for before every request", async () => {
   );
 });
 
+test("what a proxy finds a user's server by is sent back, if it is that", async () => {
+  const hint = "0123456789abcdef";
+  faulty.begin(
+    answer({ tools: [] }, 200, { "X-Memorist-Affinity": hint }),
+    answer({ tools: [] }, 200, { "X-Memorist-Affinity": "else" }),
+    TOOLS,
+  );
+  const fresh = new Client(faulty.options);
+  for (let count = 0; count < 3; count++) await fresh.tools();
+  assert.deepEqual(
+    faulty.seen.map(({ headers }) => headers["x-memorist-affinity"]),
+    [undefined, hint, hint],
+  );
+});
+
 test("whom a key acts for is told in UTF-8", async () => {
   faulty.begin(TOOLS);
   await new Client({ ...faulty.options, user: "zoë", agent: "coder" }).tools();

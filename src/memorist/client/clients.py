@@ -12,6 +12,7 @@ import httpx2
 
 from memorist.addresses import is_loopback
 from memorist.caller_headers import caller_headers
+from memorist.client.affinity import Affinity
 from memorist.client.exchange import Outcome, Retries, Send, Wait, error_of, exchange
 from memorist.client.streams import Following, LineSplitter, following
 from memorist.errors import InvalidField, InvalidSetting, Unauthenticated
@@ -114,7 +115,11 @@ class Client(Verbs):
         sleep: Callable[[float], None] = time.sleep,  # noqa: TID251
     ) -> None:
         """Raises Unauthenticated, InvalidSetting or InvalidField; the server is not asked yet."""
-        self._http = httpx2.Client(**_connection(url, api_key, user, agent, session, timeout, ca_file))
+        affinity = Affinity()
+        self._http = httpx2.Client(
+            **_connection(url, api_key, user, agent, session, timeout, ca_file),
+            event_hooks={"request": [affinity.send], "response": [affinity.take]},
+        )
         self._retries = retries
         self._sleep = sleep
 
@@ -216,7 +221,11 @@ class AsyncClient(AsyncVerbs):
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """Raises Unauthenticated, InvalidSetting or InvalidField; the server is not asked yet."""
-        self._http = httpx2.AsyncClient(**_connection(url, api_key, user, agent, session, timeout, ca_file))
+        affinity = Affinity()
+        self._http = httpx2.AsyncClient(
+            **_connection(url, api_key, user, agent, session, timeout, ca_file),
+            event_hooks={"request": [affinity.send_awaited], "response": [affinity.take_awaited]},
+        )
         self._retries = retries
         self._sleep = sleep
 
