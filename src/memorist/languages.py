@@ -1,4 +1,4 @@
-"""Whether a text is English, by its letters and its small words, and the small words of other languages. Pure."""
+"""Whether a text is English, by its letters and small words; small words of other languages, and greetings. Pure."""
 
 import re
 
@@ -46,17 +46,69 @@ dengan saya kamu apa kapan mana siapa și nu unde când cine mea hogy egy mikor 
 minun olen
 """
 # What says nothing in a question either, but tells no language: written as in English, or in other letters.
-_ALIKE = "met y hat war was die in im an am so man also des me te no a as do on e i o u d l j il en"
+_ALIKE = "met y hat war was die in im an am so man also des me te no a as do on e i o u d l j il en qu cos"
 _CYRILLIC = """
 и в во на не что как где когда кто почему зачем какой какая какое какие какую чей чья сколько куда откуда я ты он она
 оно мы вы они мой моя моё мои мне меня тебе тебя его её их ему ей нам вам у с со к ко от до за из о об по для был была
 было были есть это этот эта эти тот та те но а или же бы ли ещё уже так то
 """
 
+_ARABIC = """
+ما ماذا من متى أين كيف لماذا هل كم أي هو هي هم أنا أنت أنتم نحن هذا هذه ذلك تلك في على إلى عن مع و أو لا نعم كان كانت
+يكون ليس لم لن قد الذي التي كل بعد قبل عند لي لك له لها لنا
+"""
+_HINDI = """
+क्या कौन कब कहाँ कहां कैसे कैसा कैसी क्यों कितना कितनी कितने किस किसने किसका किसकी है हैं हूँ हूं हो था थी थे मैं मेरा मेरी मेरे
+मुझे मैंने तुम तुम्हारा आप आपका आपकी आपके वह वे यह ये इस उस का की के को से में पर और या नहीं भी तो ही ने हम हमारा हमारी
+हमारे एक
+"""
+# Small words that a question may be about all the same: where was I yesterday?
+_DAYS = "heute morgen gestern hoy ayer mañana hoje ontem amanhã oggi ieri domani hier demain"
+# What a question may be made of in scripts that put no space between words, and what may follow such a word.
+_UNSPACED = """
+这 那 这个 那个 这些 那些 这里 那里 这是 那是 的 了 吗 呢 吧 啊 是 不是 是不是 我 你 您 他 她 它 我们 你们 他们 她们
+谁 什么 啥 哪 哪里 哪儿 哪个 哪些 何时 怎么 怎样 怎么样 为什么 几 多少 什么时候 有 没有 在 就 也 很 请 请问 不
+這 那個 這個 這些 這裡 那裡 這是 我們 你們 他們 誰 什麼 哪裡 怎麼 怎樣 怎麼樣 為什麼 幾 什麼時候 嗎 沒有 請 請問
+これ それ あれ どれ この その あの どの ここ そこ あそこ どこ こちら そちら どちら 何 なに なん 誰 だれ いつ なぜ どう
+どうして いくつ いくら 何時 私 わたし 僕 俺 あなた 君 彼 彼女 です でした ます ました だった という ください
+이것 그것 저것 이거 그거 저거 이게 그게 무엇 뭐 뭘 누구 누가 언제 어디 왜 어떻게 얼마 얼마나 어느 어떤 무슨 몇 나 내
+너 네 저 제 우리 당신
+"""
+_PARTICLES = """
+か は が を に の で と も へ ね よ から まで って
+은 는 이 가 을 를 의 에 도 에서 입니까 입니다 이에요 예요 이야 야 니 인가요 있어 있어요 있습니까 세요
+"""
+# Said before or instead of a question, in one word or several.
+_GREETINGS = """
+hello|hey|hi|bye|goodbye|good morning|good afternoon|good evening|good night|ok|okay|sure|thank|thanks|yes|no
+hallo|servus|moin|tschüss|guten tag|guten morgen|guten abend|gute nacht|grüß gott|auf wiedersehen|danke|danke schön
+vielen dank|bitte|bitte schön|ja|nein
+hola|adiós|buenos días|buenas tardes|buenas noches|gracias|muchas gracias|de nada|por favor|sí|vale
+bonjour|bonsoir|salut|coucou|au revoir|merci|merci beaucoup|s'il vous plaît|s'il te plaît|d'accord|oui|non
+olá|oi|bom dia|boa tarde|boa noite|tchau|obrigado|obrigada|muito obrigado|muito obrigada|não
+ciao|buongiorno|buonasera|buona notte|arrivederci|grazie|grazie mille|prego|per favore|sì
+привет|здравствуй|здравствуйте|доброе утро|добрый день|добрый вечер|спокойной ночи|пока|до свидания|спасибо
+большое спасибо|пожалуйста|да|нет|ладно
+مرحبا|مرحباً|أهلا|أهلاً|أهلا وسهلا|السلام عليكم|صباح الخير|مساء الخير|تصبح على خير|مع السلامة|شكرا|شكراً|شكرا جزيلا
+من فضلك|نعم|لا
+नमस्ते|नमस्कार|धन्यवाद|शुक्रिया|अलविदा|शुभ प्रभात|शुभ रात्रि|कृपया|हाँ|हां|जी|ठीक है
+你好|你好吗|您好|早上好|早安|下午好|晚上好|晚安|再见|谢谢|谢谢你|多谢|不客气|好|好的|嗯|再見|謝謝|謝謝你|多謝|不客氣
+こんにちは|こんばんは|おはよう|おはようございます|おやすみ|おやすみなさい|さようなら|ありがとう
+ありがとうございます|すみません|はい|いいえ|お願いします|どうも
+안녕|안녕하세요|안녕히 가세요|안녕히 계세요|잘 자|감사합니다|고마워|고마워요|고맙습니다|네|예|아니요|아니오|부탁합니다
+"""
+
 _ENGLISH_WORDS = frozenset(_ENGLISH.split()) | {"I"}
 _OTHER_WORDS = frozenset(f"{_GERMANIC} {_ROMANCE} {_FRENCH} {_FURTHER}".split()) - _ENGLISH_WORDS
-SMALL_WORDS = _OTHER_WORDS | frozenset(f"{_ALIKE} {_CYRILLIC}".split())
+SMALL_WORDS = _OTHER_WORDS | frozenset(f"{_ALIKE} {_CYRILLIC} {_ARABIC} {_HINDI}".split())
 """Of languages other than English: words that most sentences have."""
+TELLING_SMALL_WORDS = frozenset(_DAYS.split())
+"""Those of them that say what a question is about."""
+SMALL_UNSPACED_WORDS = frozenset(_UNSPACED.split())
+PARTICLES = frozenset(_PARTICLES.split())
+"""The same of scripts that put no space between words, and of Korean; and what may follow them there."""
+GREETINGS = frozenset(_GREETINGS.strip().replace("\n", "|").split("|"))
+"""Of one or several words, in English and in others: what is said before or instead of a question."""
 
 
 def is_english(text: str) -> bool:

@@ -8,10 +8,18 @@ import re
 import unicodedata
 from array import array
 from collections import Counter
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from zlib import crc32
 
-from memorist.languages import SMALL_WORDS, is_english
+from memorist.languages import (
+    GREETINGS,
+    PARTICLES,
+    SMALL_UNSPACED_WORDS,
+    SMALL_WORDS,
+    TELLING_SMALL_WORDS,
+    is_english,
+)
 
 UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -56,16 +64,52 @@ def question_terms(question: str) -> list[str]:
 
 def tells(question: str) -> bool:
     """Whether a question has a word that says what it is about, beyond those of every question or greeting."""
-    return any(_says_something(term) and term not in _SMALL_TALK for term in question_terms(question))
+    small = _QUESTION_WORDS if is_english(question) else _SMALL_EVERYWHERE
+    return any(_says_something(term) and term not in small for term in terms(_without_small_talk(question)))
 
 
 def asks(question: str) -> bool:
-    """Whether a question has any word: a letter, a digit or a sign alone is none."""
-    return any(map(_says_something, terms(question)))
+    """Whether a question has any word: a letter, a digit or a sign alone is none. Nor is a small word or a greeting of
+    another language than English, whose short texts lie near each other whatever they say.
+    """
+    return any(map(_says_something, terms(question))) and (is_english(question) or tells(question))
 
 
 def _says_something(term: str) -> bool:
-    return len(term) > 1 or not term.isascii()  # A single Chinese character is a word.
+    return len(term) > 1 or _WORD_ALONE.match(term) is not None
+
+
+def _without_small_talk(question: str) -> str:
+    """A question without greetings, and without what scripts without spaces make of small words alone."""
+    text = unicodedata.normalize("NFC", question).casefold()
+    found = list(_SPOKEN.finditer(text))
+    spoken = [match[0] for match in found]
+    kept, end, place = "", 0, 0
+    while place < len(spoken):
+        count = _greeted(spoken[place : place + _LONGEST_GREETING]) or int(_is_of_small_words(spoken[place]))
+        if count:
+            kept += f"{text[end : found[place].start()]} "
+            end = found[place + count - 1].end()
+        place += count or 1
+    return kept + text[end:]
+
+
+def _greeted(spoken: Sequence[str]) -> int:
+    """With how many of these words somebody greets or thanks first."""
+    for count in range(len(spoken), 0, -1):
+        if tuple(spoken[:count]) in _GREETINGS:
+            return count
+    return 0
+
+
+def _is_of_small_words(run: str) -> bool:
+    place, known = 0, SMALL_UNSPACED_WORDS
+    while place < len(run):
+        count = next((count for count in range(_LONGEST_SMALL, 0, -1) if run[place : place + count] in known), 0)
+        if not count:
+            return False
+        place, known = place + count, _FOLLOWING  # What begins a word of its own is no particle.
+    return True
 
 
 def pack(text: str) -> bytes:
@@ -145,4 +189,12 @@ _QUESTION_WORDS = frozenset(
     )
 )
 _OTHER_QUESTION_WORDS = frozenset(terms(" ".join(SMALL_WORDS)))
-_SMALL_TALK = _QUESTION_WORDS | frozenset(terms("bye hello hey hi no ok okay sure thank thanks yes"))
+_SMALL_EVERYWHERE = _QUESTION_WORDS | (_OTHER_QUESTION_WORDS - frozenset(terms(" ".join(TELLING_SMALL_WORDS))))
+
+# Of one character, a Chinese word or a Korean syllable may be one; a letter is none.
+_WORD_ALONE = re.compile("[\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002fa1f]")
+_SPOKEN = re.compile(r"(?:[^\W_]|[\u0900-\u0dff])+")
+_GREETINGS = frozenset(tuple(_SPOKEN.findall(one)) for one in GREETINGS)
+_LONGEST_GREETING = max(map(len, _GREETINGS))
+_FOLLOWING = SMALL_UNSPACED_WORDS | PARTICLES
+_LONGEST_SMALL = max(map(len, _FOLLOWING))

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
+from memorist.languages import is_english
 from memorist.recall.fusion import FUSION, worth_reading
 from memorist.recall.meant import ABOUT_ANOTHER, NEAR, about_whom, newer_first
 from memorist.words import asks, tells
@@ -52,7 +53,7 @@ def test_newer_comes_first_only_where_it_is_as_good_and_speaks_of_the_same() -> 
     assert ordered([], [], []) == []
 
 
-@pytest.mark.parametrize("query", ["a", "?", "1", "x 1 !", "... a"])
+@pytest.mark.parametrize("query", ["a", "?", "1", "x 1 !", "... a", "я", "é", "ع", "न", "は", "ㅋ"])
 def test_letters_and_signs_alone_ask_for_nothing(query: str) -> None:
     assert not asks(query)
     assert not tells(query)
@@ -62,6 +63,39 @@ def test_letters_and_signs_alone_ask_for_nothing(query: str) -> None:
 def test_words_of_every_question_tell_nothing(query: str, is_telling: bool) -> None:
     assert asks(query)
     assert tells(query) is is_telling
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("der", "was ist das?", "Guten Tag!", "danke schön", "et", "c'est quoi ?", "Bonjour !", "s'il vous plaît"),
+        *("¿qué es eso?", "Hola", "Buenos días", "o que é isso?", "olá", "che cos'è questo?", "Ciao", "buongiorno"),
+        *("что это", "кто это?", "Привет", "Добрый день!", "ما هذا؟", "مرحبا", "यह क्या है?", "नमस्ते"),
+        *("这是什么？", "的", "你好", "谢谢", "这是谁的？", "これは何ですか？", "誰ですか", "これはいつですか"),
+        *("こんにちは", "이것은 무엇입니까?", "뭐예요?", "안녕하세요", "Good morning!"),
+    ],
+)
+def test_words_of_every_question_tell_nothing_in_other_languages(query: str) -> None:
+    assert not tells(query)
+    assert asks(query) is is_english(query)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("Hund", "Wo war ich gestern?", "Wie heißt mein Hund?", "Où j'habite ?", "hola mundo", "Где моя собака?"),
+        *("ما اسم كلبي؟", "मेरे कुत्ते का नाम क्या है?", "我的狗叫什么？", "かに", "はは", "犬の名前は何ですか", "개"),
+        *("강아지 이름이 뭐예요?", "你好，我姐姐住在哪里？", "C++", "Ola", "good dog"),
+    ],
+)
+def test_what_a_question_is_about_is_told_in_any_language(query: str) -> None:
+    assert asks(query)
+    assert tells(query)
+
+
+def test_a_long_greeting_tells_nothing_either() -> None:
+    assert not tells("ok, hello! " * 800)
+    assert not tells("です" + "これは" * 3000)
 
 
 def test_reranker_reads_no_further_than_the_order_may_change() -> None:
