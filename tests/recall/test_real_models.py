@@ -1,5 +1,6 @@
 """With the local models themselves: meaning is found without a word in common."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from memorist.core import Core
 from memorist.models.port import Embedder, Reranker
 from memorist.platform.values import Principal, Role
+from memorist.recall.values import Question
 from memorist.testing.clocks import START
 from tests.recall.conftest import OpenCore, ask, make_tenant, remember, say, texts
 
@@ -118,3 +120,20 @@ def test_answer_is_found_through_its_question(core: Core, ada: Principal) -> Non
     say(core, ada, "By the way, has the piano tuner been here yet?", ("assistant", "Yes, last Friday!"))
     recalled = ask(core, ada, "When did the piano tuner come?", top_k=2)
     assert "Yes, last Friday!" in texts(recalled)
+
+
+def test_what_the_reranker_did_not_read_scores_no_more_than_without_it(core: Core, ada: Principal) -> None:
+    for text in ("Ben's parents live in Graz.", "Ben lives in Oslo.", "Ada's dog is allergic to chicken."):
+        remember(core, ada, text)
+    question = Question("What is Ada allergic to?", top_k=20, min_score=0.0)
+    some = core.recall.weighing(budget_ms=0.001).recall(ada, question)
+    none = core.recall.recall(ada, replace(question, enable_rerank=False))
+    every = core.recall.recall(ada, question)
+    assert (some.reranked, none.reranked, every.reranked) == (2, 0, len(FACTS) + 3)
+    assert [texts(one)[0] for one in (some, none, every)] == [FACTS[0]] * 3
+    without = {hit.memory.id: hit.score for hit in none.hits}
+    assert all(hit.score <= without[hit.memory.id] + 0.01 for hit in some.hits)
+    of_ada = [one.memory.content for one in some.hits if "Ada" in one.memory.content]
+    assert texts(some)[:3] == of_ada
+    assert max(hit.score for hit in some.hits[1:]) < 0.5
+    assert max(hit.score for hit in some.hits[3:]) < 0.2

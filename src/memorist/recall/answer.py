@@ -56,14 +56,20 @@ def _shown(ranked: Ranked) -> list[float]:
     """Scores from 0 to 1 that mean the same for every question: how sure the best one is, and the rest below it.
 
     The ranking's own scores only compare: the least of them is 0, be it as good as the others. So what is sure by
-    itself counts at least half of that.
+    itself counts at least half of that. What the reranker did not read has a place where it may still be good, which
+    says nothing of how good it is: it comes no closer to the best than in the first order, and nor does what follows.
     """
     if not ranked.places.size:
         return []
+    places = ranked.places.tolist()
     sure = _confidence(ranked)
     highest = float(ranked.scores[0])
     share = ranked.scores / np.float32(highest) if highest > 0 else np.ones_like(ranked.scores)
-    counted = np.maximum(sure[:_MOST_SURE].max() * share, sure * _HALF)
+    if ranked.judged is not None:
+        most = [1.0 if place in ranked.judged else ranked.first[place] for place in places]
+        share = np.minimum(share, np.minimum.accumulate(np.array(most, dtype=np.float32)))
+    itself = sure * np.array([ranked.about[place] for place in places], dtype=np.float32)
+    counted = np.maximum(sure[:_MOST_SURE].max() * share, itself * _HALF)
     # A memory is no worse than those that rank behind it.
     shown = np.maximum.accumulate(counted[::-1])[::-1]
     return [round(max(0.0, min(1.0, score)), 4) for score in shown.tolist()]

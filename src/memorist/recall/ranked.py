@@ -27,6 +27,12 @@ class Ranked:
     pool: Pool
     places: Places
     scores: Scores
+    first: Mapping[int, float]
+    """By place, how close each comes to the best in the first order."""
+
+    about: Mapping[int, float]
+    """By place, what each counts for whom it is about."""
+
     judged: Mapping[int, float] | None = None
     """By place, what the reranker said of those that it read; None where it read none."""
 
@@ -43,12 +49,15 @@ def ranked(pool: Pool, order: Sequence[int], judgement: Judgement | None, fusion
     texts = [pool.memory_at(place).content for place in order]
     first = scored.scores[places]
     share = ABOUT_ANOTHER_UNREAD if judgement is None else ABOUT_ANOTHER
-    weights = scored.candidates.weights[places] * about_whom(scored.candidates.asked.question.query, texts, share)
+    about = about_whom(scored.candidates.asked.question.query, texts, share)
+    weights = scored.candidates.weights[places] * about
+    weighted = first * weights
+    shares = weighted / np.float32(max(float(weighted.max(initial=0)), 1e-9))
+    said = dict(zip(order, shares.tolist(), strict=True)), dict(zip(order, about.tolist(), strict=True))
     if judgement is None:
-        weighted = first * weights
         found = best(weighted, weighted.size)
         near = np.full(weighted.size, NEAR_UNREAD, dtype=np.float32)
-        return Ranked(pool, *_newer_first(pool, places[found], weighted[found], near))
+        return Ranked(pool, *_newer_first(pool, places[found], weighted[found], near), *said)
     windows = scored.candidates.rows.windows[places]
     reread = reordered(places, first, weights, windows, judgement.scores, fusion)
     read = order[: judgement.scores.size]
@@ -57,6 +66,7 @@ def ranked(pool: Pool, order: Sequence[int], judgement: Judgement | None, fusion
     return Ranked(
         pool,
         *_newer_first(pool, reread.places, reread.scores, near),
+        *said,
         dict(zip(read, judgement.scores.tolist(), strict=True)),
         dict(zip(read, reread.spread.tolist(), strict=True)),
         judgement.is_local,
