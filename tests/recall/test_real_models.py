@@ -96,6 +96,9 @@ def test_gibberish_and_unrelated_questions_score_low(
         ("What is Ada allergic to?", FACTS[0], ["Ada's dog is allergic to chicken."]),
         ("Where does Ben live?", "Ben lives in Oslo.", ["Ben's parents live in Graz.", "Ben's sister lives in Rome."]),
         ("What is Ada's dog allergic to?", "Ada's dog is allergic to chicken.", []),
+        ("what is ada allergic to?", FACTS[0], ["Ada's dog is allergic to chicken."]),
+        ("where does ben live?", "Ben lives in Oslo.", ["Ben's parents live in Graz.", "Ben's sister lives in Rome."]),
+        ("what is ada's dog allergic to?", "Ada's dog is allergic to chicken.", []),
     ],
 )
 def test_who_is_named_is_meant(

@@ -39,24 +39,60 @@ _MOST_NAMES = 8
 _READ = 20_000
 """Characters of a memory in which names are looked for."""
 
+_MOST_WORDS = 64
+"""So does one with more words, where names are not told by their capitals."""
+
 _NAME = re.compile(r"(?<=\s)([^\W\d_a-z]\w+)(?!['’]s\b)\b")
+_SMALL = re.compile(r"(?<![\w'’])[^\W\d_A-Z]\w+(?!['’]s\b)\b")
+# Not "Ada's in Rome": that is Ada herself.
+_WHAT_IS = (
+    "a an the my your his our their at in on from with for to about not never always all such been going gone got so"
+    " very too also here there now just still"
+)
+_OWNS = rf"['’]s\s+(?!(?:{_WHAT_IS.replace(' ', '|')})\b)\w"
+_OWNER = re.compile(rf"\b([^\W\d_]\w+){_OWNS}")
+# Whose menu it is when it is today's.
+_OF_NOBODY = """
+today tonight tomorrow yesterday monday tuesday wednesday thursday friday saturday sunday week month year everyone
+everybody someone somebody anyone anybody nobody everything something anything nothing one other another it that this
+what who where when why how there here he she let may will
+"""
+_NO_NAMES = frozenset(_OF_NOBODY.split())
 
 
 def about_whom(query: str, texts: Sequence[str], share: float) -> Scores:
     """What each text counts: only a share, where it speaks of `Ada's dog` and the question of Ada."""
     counted = np.ones(len(texts), dtype=np.float32)
-    names = dict.fromkeys(_NAME.findall(query))
+    names = list(dict.fromkeys(_NAME.findall(query))) or _names_in_small_letters(query, texts)
     if len(names) > _MOST_NAMES:
         return counted
     for name in names:
-        owned = re.compile(rf"\b{re.escape(name)}['’]s\s+\w")
-        if owned.search(query):
+        owned = re.compile(rf"\b{re.escape(name)}{_OWNS}")
+        if re.search(rf"\b{re.escape(name)}['’]s\s+\w", query, re.IGNORECASE):
             continue
         for place, whole in enumerate(texts):
             text = whole[:_READ]
             if (of_name := text.count(name)) and of_name == len(owned.findall(text)):
                 counted[place] = share
     return counted
+
+
+def _names_in_small_letters(query: str, texts: Sequence[str]) -> list[str]:
+    """Whom a question names that has no capitals: words that are written with one where something is somebody's, and
+    are so more often than without one.
+    """
+    asked = {word for word in _SMALL.findall(query) if word.islower()} - _NO_NAMES
+    if not asked or len(asked) > _MOST_WORDS:
+        return []
+    texts = [text[:_READ] for text in texts]
+    owners = {name for text in texts if "'s" in text or "’s" in text for name in _OWNER.findall(text)}
+    names = [name for name in sorted(owners) if name[0].isupper() and name.casefold() in asked]
+    return [name for name in names if _is_mostly_capital(name, texts)]
+
+
+def _is_mostly_capital(name: str, texts: Sequence[str]) -> bool:
+    small = re.compile(rf"\b{re.escape(name.casefold())}\b")
+    return sum(text.count(name) for text in texts) > sum(len(small.findall(text)) for text in texts)
 
 
 def newer_first(scores: Scores, texts: Sequence[str], moments: Sequence[datetime], near: Scores) -> Places:
