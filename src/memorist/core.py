@@ -20,6 +20,7 @@ from memorist.models.port import Embedder, Llm, Reranker, Tagger
 from memorist.options import Options
 from memorist.platform.idempotency import Idempotency
 from memorist.platform.identity import Identity
+from memorist.platform.key_uses import KeyUses
 from memorist.platform.redaction import Redaction
 from memorist.platform.values import Job, Principal
 from memorist.ports import Store
@@ -102,7 +103,8 @@ class Core:
             store, clock, level=self.options.audit, keep_days=self.options.audit_days, background=background
         )
         self.redaction = Redaction(enabled=self.options.redact)
-        self.identity = Identity(store, clock, self.accesses.record_key, self.redaction)
+        self.key_uses = KeyUses(store, background=background)
+        self.identity = Identity(store, clock, self.key_uses.note, self.redaction)
         self.policies = Policies(store, clock, self.options.policy, self.options.observation_days)
         idempotency = Idempotency(store, clock, self.redaction)
         self.memories = Memories(
@@ -582,6 +584,7 @@ class Core:
             if self.__dict__.get(name) is not None:
                 getattr(self, name).close()
         self.accesses.close()
+        self.key_uses.close()
         self.audit.close()
         self.store.close()
         self.watch.close()

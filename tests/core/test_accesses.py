@@ -12,7 +12,7 @@ from memorist.bootstrap import open_core
 from memorist.core import Core
 from memorist.errors import StoreUnavailable
 from memorist.memories.values import Memory
-from memorist.platform.values import Principal, Role
+from memorist.platform.values import Principal
 from memorist.recall.values import Question
 from memorist.testing import StepClock
 from tests.support.jobs import read_memory
@@ -140,28 +140,23 @@ def test_a_tenant_that_cannot_be_written_keeps_no_other_from_being_counted(
     core: Core, ada: Principal, remember: Remember
 ) -> None:
     everybody = [replace(ada, tenant=f"{ada.tenant}-{place}") for place in "abc"]
-    admins = [Principal(one.tenant, Role.ADMIN) for one in everybody]
-    for one, admin in zip(everybody, admins, strict=True):
+    for one in everybody:
         core.identity.create_tenant(one.tenant)
-        core.identity.create_key(admin, Role.USER, user="ada")
     memories = [remember(one, "the kettle is blue") for one in everybody]
 
-    def noted() -> list[tuple[int, int, bool]]:
-        """How often each was read and recalled, and whether its key was used."""
+    def noted() -> list[tuple[int, int]]:
+        """How often each was read and recalled."""
         reads = [in_database(core, memory) for memory in memories]
         recalls = [core.store.read(one.tenant, lambda tx, id_=one.id: tx.recalls.of(id_, 10)) for one in memories]
-        used = [core.identity.list_keys(admin)[0].last_used_at is not None for admin in admins]
-        return list(zip(reads, map(len, recalls), used, strict=True))
+        return list(zip(reads, map(len, recalls), strict=True))
 
     for number in (1, 0, 2):  # Whoever fails comes first.
         assert core.recall.recall(everybody[number], Question("kettle", min_score=0.0)).hits
-        key = core.identity.list_keys(admins[number])[0]
-        core.accesses.record_key(key.tenant, key.id, core.clock.now())
     with unwritable(core.store, everybody[1].tenant), pytest.raises(StoreUnavailable):
         core.accesses.flush()
-    assert noted() == [(1, 1, True), (0, 0, False), (1, 1, True)]
+    assert noted() == [(1, 1), (0, 0), (1, 1)]
     core.accesses.flush()
-    assert noted() == [(1, 1, True)] * 3
+    assert noted() == [(1, 1)] * 3
 
 
 def test_closing_makes_counts_durable(database_url: str, core: Core, ada: Principal, remember: Remember) -> None:

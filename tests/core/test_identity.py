@@ -221,27 +221,3 @@ def test_revoked_key_ends_in_another_process_at_once(core: Core, admin: Principa
         process.close()
         here.close()
         there.close()
-
-
-# Last use
-
-
-def test_use_of_a_key_is_noted(core: Core, admin: Principal, clock: StepClock) -> None:
-    key, secret = core.identity.create_key(admin, Role.SERVICE)
-    unused, _ = core.identity.create_key(admin, Role.SERVICE)
-    before = clock.now()
-    core.identity.authenticate(secret)
-    core.identity.authenticate(secret)
-    core.accesses.flush()
-    used = {found.id: found.last_used_at for found in core.identity.list_keys(admin)}
-    assert before < used[key.id] < clock.now()
-    assert used[unused.id] is None
-
-
-def test_refused_use_of_a_key_is_not_noted(core: Core, admin: Principal) -> None:
-    key, secret = core.identity.create_key(admin, Role.SERVICE)
-    core.identity.revoke_key(admin, key.id)
-    with pytest.raises(Unauthenticated):
-        core.identity.authenticate(secret)
-    core.accesses.flush()
-    assert core.identity.list_keys(admin)[0].last_used_at is None

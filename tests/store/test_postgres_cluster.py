@@ -146,6 +146,31 @@ def test_worker_that_is_down_is_missed_by_its_own_tenants_alone(
             assert httpx2.get(f"{served.url}/readyz").json() == {"status": "ready"}
 
 
+def test_recall_goes_on_without_what_every_node_has_to_write(
+    cluster: Citus, own_postgres: str, own_postgres_url: str
+) -> None:
+    """Also the first one of a tenant that another release has left; what was to be noted is noted later."""
+    gone, other = cluster.workers
+    with own_core(own_postgres_url) as core:
+        tenant = tenant_on(core, cluster, own_postgres, other)
+        _, secret = core.identity.create_key(principal(tenant), Role.ADMIN)
+        (told,) = core.memories.remember(principal(tenant), [Draft("Ada plays chess.")])
+    with own_core(own_postgres_url) as core:
+        assert core.store.index_model(tenant) == ""
+        with down(gone):
+            for _ in range(2):
+                caller = replace(core.identity.authenticate(secret), user="ada")
+                assert core.recall.recall(caller, Question("chess")).hits
+            core.accesses.flush()
+            assert core.memories.get(caller, told.memory.id).access_count == 3
+            with pytest.raises(StoreUnavailable):
+                core.key_uses.flush()
+            assert core.store.index_model(tenant) == ""
+        core.key_uses.flush()
+        assert core.identity.list_keys(principal(tenant))[0].last_used_at is not None
+        eventually(lambda: core.store.index_model(tenant) != "")
+
+
 def test_worker_that_hangs_keeps_no_server_from_being_ready(cluster: Citus, own_postgres_url: str) -> None:
     gone, _ = cluster.workers
 

@@ -3,7 +3,7 @@
 import re
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 
 import pytest
 from psycopg_pool import ConnectionPool
@@ -20,8 +20,14 @@ from memorist.ports import Reader, Writer
 from memorist.recall.values import Question
 from memorist.store import postgres_connections
 from memorist.store.drivers import Connection
+from memorist.store.migrations import load_migrations
 from memorist.store.postgres import PostgresDriver
-from memorist.store.postgres_connections import AloneConnection, PipelinedConnection, PooledConnection
+from memorist.store.postgres_connections import (
+    AloneConnection,
+    PipelinedConnection,
+    PooledConnection,
+    PostgresConnection,
+)
 from memorist.store.sql_store import SqlStore
 from memorist.store.statements import SqlStatement
 from memorist.testing import make_memory, new_tenant
@@ -113,6 +119,49 @@ def test_a_recall_is_two_messages_and_a_key_one(
     core.memories.remember(ada, [Draft("The saucer is red.")])
     assert len(asked) <= 7
     core.close()
+
+
+COPIED_TO_EVERY_NODE = {
+    table
+    for one in load_migrations("postgres")
+    for table in re.findall(r"^-- @reference_table (\w+)$", one.sql, re.MULTILINE)
+}
+
+
+def test_no_recall_writes_what_every_node_of_a_cluster_has(
+    postgres_url: str, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also not the first one of a tenant that another release has left: what is to be noted is noted aside."""
+    admin, ada = Principal(tenant, Role.ADMIN), Principal(tenant, Role.USER, "ada")
+    with closing(open_core(bare(postgres_url), background=False)) as first:
+        first.identity.create_tenant(tenant)
+        _, secret = first.identity.create_key(admin, Role.USER, user="ada")
+        first.memories.remember(ada, [Draft("The teapot is blue.")])
+        assert first.store.index_model(tenant) == ""
+    asked: list[str] = []
+    for name in ("rows", "rows_of_each", "run", "run_many"):
+        for kind in (PostgresConnection, AloneConnection, PipelinedConnection):
+            if (method := kind.__dict__.get(name)) is not None:
+                monkeypatch.setattr(kind, name, noted(method, asked))
+    with closing(open_core(bare(postgres_url), background=False)) as core:
+        for _ in range(2):
+            assert core.recall.recall(core.identity.authenticate(secret), Question("teapot")).hits
+        core.accesses.flush()
+        assert len(asked) > 5
+        written = {name for text in asked for name in re.findall(r"(?:INTO|UPDATE|DELETE FROM) (\w+)", text)}
+        assert written & COPIED_TO_EVERY_NODE == set()
+        assert "memories" in written
+        asked.clear()
+    written = {name for text in asked for name in re.findall(r"(?:INTO|UPDATE|DELETE FROM) (\w+)", text)}
+    assert written == {"tenants", "api_keys"}, "which closing does"
+
+
+def noted(method: Callable[..., object], asked: list[str]) -> Callable[..., object]:
+    def noting(self: object, statement: SqlStatement, *given: object) -> object:
+        asked.append(statement.sql)
+        return method(self, statement, *given)
+
+    return noting
 
 
 @with_partitions

@@ -147,6 +147,9 @@ class Citus(Postgres):
 
     def drop_database(self, name: str) -> None:
         for node in self.nodes:
+            with suppress(psycopg.errors.InvalidCatalogName):
+                # Otherwise Citus' own process comes back at once.
+                node.execute("postgres", "ALTER DATABASE {} ALLOW_CONNECTIONS false", name)
             node.leave(name)
             node.execute("postgres", "DROP DATABASE IF EXISTS {} WITH (FORCE)", name)
 

@@ -73,7 +73,6 @@ class AccessLog:
         self._written: _Counts = {}
         self._recalls: dict[str, _Recalls] = {}
         self._flushing_recalls: dict[str, _Recalls] = {}
-        self._key_uses: dict[str, dict[str, datetime]] = defaultdict(dict)
         self._is_failing = False
         self._loop = Loop("accesses", self._flush_quietly, _FLUSH_SECONDS, at_once=False, background=background)
 
@@ -101,11 +100,6 @@ class AccessLog:
         count, _ = reads.get(memory.id, (0, now))
         reads[memory.id] = (count + 1, now)
         self._loop.start()
-
-    def record_key(self, tenant: str, key_id: str, now: datetime) -> None:
-        with self._lock:
-            self._key_uses[tenant][key_id] = now
-            self._loop.start()
 
     def overlay(self, memory: Memory) -> Memory:
         """The memory with the reads that are not written yet."""
@@ -168,21 +162,16 @@ class AccessLog:
         with self._lock:
             self._flushing, self._reads = self._reads, defaultdict(dict)
             self._flushing_recalls, self._recalls = self._recalls, {}
-            key_uses, self._key_uses = self._key_uses, defaultdict(dict)
 
         def work(tenant: str) -> None:
-            if reads := self._flushing.get(tenant):
-                recalls = self._flushing_recalls.get(tenant, ())
-                self._store.write(tenant, partial(self._write, tenant, reads, recalls), is_told=False)
-                self._note_written(tenant)
-            if uses := key_uses.get(tenant):
-                self._store.write(tenant, partial(_touch, uses), is_told=False)
-                del key_uses[tenant]
+            reads, recalls = self._flushing[tenant], self._flushing_recalls.get(tenant, ())
+            self._store.write(tenant, partial(self._write, tenant, reads, recalls), is_told=False)
+            self._note_written(tenant)
 
         try:
-            do_each([*self._flushing, *(key_uses.keys() - self._flushing.keys())], work)
+            do_each([tenant for tenant, reads in self._flushing.items() if reads], work)
         finally:
-            self._take_back(key_uses)
+            self._take_back()
 
     def _write(self, tenant: str, reads: _Reads, recalls: Sequence[PastRecall], tx: Writer) -> None:
         # Adding to the reads first locks the memories: none is erased while what it was recalled for is written.
@@ -207,7 +196,7 @@ class AccessLog:
             del self._flushing[tenant]
             self._flushing_recalls.pop(tenant, None)
 
-    def _take_back(self, key_uses: dict[str, dict[str, datetime]]) -> None:
+    def _take_back(self) -> None:
         """Put what could not be written with what came since."""
         with self._lock:
             for tenant, reads in self._flushing.items():
@@ -217,8 +206,6 @@ class AccessLog:
             for tenant, recalls in self._flushing_recalls.items():
                 since = self._recalls.get(tenant, ())
                 self._recalls[tenant] = deque((*recalls, *since), maxlen=_MOST_RECALLS)
-            for tenant, uses in key_uses.items():
-                self._key_uses[tenant] = uses | self._key_uses[tenant]
             self._flushing, self._flushing_recalls, self._committing = {}, {}, {}
 
     def close(self) -> None:
@@ -228,7 +215,7 @@ class AccessLog:
             self._reads.clear()
 
     def _flush_quietly(self) -> None:
-        if not self._reads and not self._key_uses:
+        if not self._reads:
             return
         try:
             self.flush()
@@ -246,10 +233,6 @@ def _noted(principal: Principal, query: str, hits: Sequence[_Scored], now: datet
         yield PastRecall(
             memory.id, now, recall_id, principal.user, principal.agent, principal.source, query, rank, score
         )
-
-
-def _touch(uses: dict[str, datetime], tx: Writer) -> None:
-    tx.keys.touch(uses)
 
 
 def _of_nobody_erased(recalls: Sequence[PastRecall], tx: Writer) -> list[PastRecall]:

@@ -24,9 +24,9 @@ _CHECKSUM_LENGTH = 8
 
 class Identity:
     def __init__(
-        self, store: Store, clock: Clock, note_use: Callable[[str, str, datetime], None], redaction: Redaction
+        self, store: Store, clock: Clock, note_use: Callable[[ApiKey, datetime], None], redaction: Redaction
     ) -> None:
-        """`note_use` is told of the tenant and the id of a key, and of when it was used."""
+        """`note_use` is told of a key, as it was read, and of when it was used."""
         self._redaction = redaction
         self._store = store
         self._clock = clock
@@ -59,7 +59,7 @@ class Identity:
                 # Whose it was is noted also where it is refused since it was revoked.
                 acts.by(principal_of(key, "library"))
             raise Unauthenticated("This API key is not known here, was revoked, or has expired.")
-        self._note_use(key.tenant, key.id, now)
+        self._note_use(key, now)
         return key
 
     def _holder(self, token: str, source: str) -> Principal:
@@ -68,7 +68,7 @@ class Identity:
         if found is None or found.role is None or found.expires_at <= now or not found.key.is_valid(now):
             raise Unauthenticated("This token is not known here, or its time is over. Ask for a new one.")
         key = found.key
-        self._note_use(key.tenant, key.id, now)
+        self._note_use(key, now)
         return Principal(
             key.tenant, found.role, found.user, found.agent, key_id=key.id, source=source,
             agent_bound=found.agent is not None,

@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -100,6 +101,8 @@ class Indexer:
         self._inline = inline if embedder is not None and embedder.is_local else 0
         self._same = () if embedder is None else tuple(embedder.same_vectors_as)
         self._prepared: set[str] = set()
+        self._unnoted: dict[str, str] = {}
+        """The model of those whose rows are ready, until it is noted: not by who asks, since that takes every node."""
         self._compared: set[str] = set()
         self._doubted: dict[str, datetime] = {}
         """Whose vectors are known to be those that the model makes now. A local one says by its name what it is."""
@@ -156,7 +159,7 @@ class Indexer:
             if texts is not None:
                 # In this order: what was just written does not wait, and nobody is started to embed it as well.
                 self._embed(tenant, memories, texts)
-                self.prepare(tenant)
+                self._get_ready(tenant)
                 if any(is_turn(memory) and memory.updated_at > memory.created_at for memory in memories):
                     self.look_again(tenant)  # What was said next is embedded with its words.
                 return
@@ -198,39 +201,59 @@ class Indexer:
 
     def prepare(self, tenant: str) -> None:
         """Make sure that a tenant's rows are in the index, and wait for vectors where they have those of another model
-        that makes others.
+        that makes others; and note the model.
 
         Where nothing can be written now, what is in the index must do, and it is tried again the next time. Raises
         StoreBusy where somebody else writes: who works on the index does it again.
         """
+        with self._as_far_as_possible():
+            self._prepare(tenant)
+            self._note_model(tenant)
+
+    def _get_ready(self, tenant: str) -> None:
+        """The same, and leave it to the background to note the model, which all nodes of a cluster take part in."""
         if tenant in self._prepared:
             return
+        with self._as_far_as_possible():
+            self._prepare(tenant)
+        if tenant in self._unnoted:
+            self._loop.tell(tenant)
+
+    @contextmanager
+    def _as_far_as_possible(self) -> Iterator[None]:
         try:
             with acts.aside():
-                self._prepare(tenant)
+                yield
         except (StoreFull, StoreReadOnly, StoreUnavailable) as error:
             self._note(error)
 
     def prepare_to_search(self, tenant: str) -> None:
-        """The same for who would rather search what is there than fail because somebody else writes."""
+        """Get ready, for who would rather search what is there than fail because somebody else writes."""
         try:
-            self.prepare(tenant)
+            self._get_ready(tenant)
         except StoreBusy as error:
             _log.warning("an index is made ready later: %s", error.message)
 
+    def _note_model(self, tenant: str) -> None:
+        if model := self._unnoted.get(tenant):
+            self._store.set_index_model(tenant, model)
+            self._unnoted.pop(tenant, None)
+
     def _prepare(self, tenant: str) -> None:
+        if tenant in self._prepared:
+            return
         known = self._store.index_model(tenant)
         if known is None:
             return
         if known == "":
             while self._store.write(tenant, lambda tx: writing.adopt(tx, _ADOPT_BATCH)) == _ADOPT_BATCH:
                 pass
-            self._store.set_index_model(tenant, self.model or _NO_MODEL)
+            self._unnoted[tenant] = self.model or _NO_MODEL
         elif known in self._same:
             self._renewal.begin(tenant)
         elif self.model and known != self.model:
             self._unindex(tenant, "-" if known == self._before else self.model)
-            self._store.set_index_model(tenant, self.model)
+            self._unnoted[tenant] = self.model
         if len(self._prepared) >= _MOST_KNOWN:
             self._prepared.clear()  # They are looked at again, which costs little.
         self._prepared.add(tenant)
@@ -309,6 +332,9 @@ class Indexer:
     def close(self) -> None:
         self.let_go()
         self._loop.close()
+        with suppress(MemoristError), acts.aside():
+            for tenant in list(self._unnoted):
+                self._note_model(tenant)
 
     def _find_due(self, after: str, limit: int) -> list[str]:
         found: list[str] = self._store.due_tenants(DueWork.VECTORS, self._clock.now(), after=after, limit=limit)
@@ -323,10 +349,17 @@ class Indexer:
         return [*found, *others.difference(found)][: limit - 1]
 
     def _catch_up(self, tenant: str) -> None:
-        """Embed some of what waits, after which it is the next one's turn. Raises what keeps it from that."""
+        """Embed some of what waits, after which it is the next one's turn. Raises what keeps it from that, or from
+        noting the model.
+        """
+        if self._embedder is not None:
+            self._embed_some(tenant)
+        self._note_model(tenant)
 
+    def _embed_some(self, tenant: str) -> None:
         def work() -> int:
-            self.prepare(tenant)
+            with self._as_far_as_possible():
+                self._prepare(tenant)
             self._compare(tenant)
             return self._work_once(tenant, self._long)
 
