@@ -4,7 +4,7 @@ import random
 import re
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -27,7 +27,7 @@ try:
         PooledConnection,
         PostgresConnection,
     )
-    from memorist.store.postgres_nodes import ClusterNodes
+    from memorist.store.postgres_nodes import CONNECTS_WITHIN_S, EVERY_NODES_TABLES, ClusterNodes, StuckWork
 except ImportError as error:
     raise errors.InvalidSetting(
         'PostgreSQL needs its driver: pip install "memorist[postgres]", or name no database to use SQLite.',
@@ -66,16 +66,15 @@ _MEANINGS: list[tuple[type[Exception], type[errors.MemoristError]]] = [
 ]
 
 # How Citus says that the node that has a tenant does not answer; it has no code of its own.
-_WORKER_IS_GONE = re.compile(r"marked as essential|connection to the remote node .* failed")
+_WORKER_IS_GONE = re.compile(
+    r"marked as essential|connection to the remote node .* failed|could not establish any connections to the node"
+)
 
 # A database that was made before it had the extension keeps its partitions.
 _HAS_CITUS = (
     "SELECT 1 FROM pg_extension WHERE extname = 'citus' "
     "AND NOT EXISTS (SELECT FROM pg_partitioned_table WHERE partrelid = to_regclass('memories'))"
 )
-
-# Not partitioned by tenant.
-_WHOLE_TABLES = frozenset({"api_keys", "sign_ins", "tenant_keys", "tenants"})
 
 _BEYOND_REACH = (
     "Dead rows in the tables' files until VACUUM, which was run here, may remove them: a transaction that was open "
@@ -108,7 +107,8 @@ class PostgresDriver:
         """Connect, or raise StoreUnavailable within `timeout_s`."""
         # One plain connection first: its error says why, where the pool's would only say that it waited.
         with _translated(without_password(url)):
-            psycopg.connect(url, connect_timeout=max(2, int(timeout_s))).close()
+            with psycopg.connect(url, connect_timeout=max(2, int(timeout_s))) as connection:
+                self._citus = connection.execute(_HAS_CITUS).fetchone() is not None
             self._pool = ConnectionPool(
                 url,
                 min_size=1,
@@ -116,12 +116,17 @@ class PostgresDriver:
                 timeout=timeout_s,
                 connection_class=PooledConnection,
                 kwargs={"autocommit": True},
-                configure=PooledConnection.look_for_a_proxy,
+                configure=self._configure,
                 open=True,
                 name="memorist",
             )
-            self._citus = self._has_citus()
             self._nodes = ClusterNodes(url)
+            self._stuck = StuckWork(url)
+
+    def _configure(self, connection: PooledConnection) -> None:
+        connection.look_for_a_proxy()
+        if self._citus:
+            connection.execute(f"SET citus.node_connection_timeout = {1000 * CONNECTS_WITHIN_S}", prepare=False)
 
     # Transactions
 
@@ -171,7 +176,7 @@ class PostgresDriver:
         running: type[PostgresConnection] = PostgresConnection,
     ) -> T:
         """All of the work in one transaction."""
-        with self._pool.connection() as connection:
+        with self._connection(tenant) as connection:
             try:
                 connection.execute_all(self._opening(begin, tenant))
             except psycopg.OperationalError as error:
@@ -189,7 +194,7 @@ class PostgresDriver:
 
     def _each_alone(self, begin: str, tenant: str | None, work: Callable[[Connection], T]) -> T:
         """Each statement of a read in a transaction of its own."""
-        with self._pool.connection() as connection:
+        with self._connection(tenant) as connection:
             try:
                 if tenant is None and begin == _READ:
                     # There is nobody to tell whose it is. Nothing is prepared: a proxy may lose it.
@@ -201,6 +206,14 @@ class PostgresDriver:
                     # Nothing was written, so that it may be done again.
                     raise _NeverBegan(str(error)) from error
                 raise
+
+    @contextmanager
+    def _connection(self, tenant: str | None) -> Iterator[PooledConnection]:
+        with (
+            self._pool.connection() as connection,
+            self._stuck.watching(connection, tenant) if self._citus else nullcontext(),
+        ):
+            yield connection
 
     def _opening(self, begin: str, tenant: str | None) -> list[str]:
         """Open a transaction and tell row-level security whose it is, LOCAL so that the pool never leaks it."""
@@ -214,6 +227,7 @@ class PostgresDriver:
 
     def close(self) -> None:
         self._nodes.close()
+        self._stuck.close()
         self._pool.close()
 
     # What SqlStore asks beyond transactions
@@ -229,11 +243,6 @@ class PostgresDriver:
         for kind, table in _DIRECTIVE.findall(migration):
             migration = spread(migration, kind, table)
         return f"{_CITUS_PREAMBLE}{migration}" if self._citus else migration
-
-    def _has_citus(self) -> bool:
-        with _translated(), self._pool.connection() as connection:
-            found = connection.execute(_HAS_CITUS).fetchone()
-        return found is not None
 
     def checkpoint(self) -> None:
         """Nothing to do: VACUUM and the retention of WAL archives are the server's."""
@@ -261,7 +270,7 @@ class PostgresDriver:
         return "" if row is None else "_p" + str(row[0]).rpartition("_p")[2]
 
     def _suffix(self, table: str, part: str) -> str:
-        return "" if table in _WHOLE_TABLES else part
+        return "" if table in EVERY_NODES_TABLES else part
 
     def files(self) -> list[Path]:
         return []
