@@ -16,16 +16,12 @@ from memorist.memories import writing
 from memorist.memories.values import Draft
 from memorist.platform.values import Principal, Role, Tenant
 from memorist.recall.values import IndexPosition
-from memorist.store.migrations import Migration, load_migrations
 from memorist.store.postgres import PARTITIONS, PostgresDriver
-from memorist.store.postgres_connections import (
-    postgres_commands,
-)
 from memorist.store.sql_store import SqlStore
-from memorist.store.statements import SqlStatement, load_statements
 from memorist.testing import make_event, make_memory, make_record, new_tenant
 from memorist.testing.clocks import START
 from memorist.testing.conformance.helpers import insert
+from tests.store.test_citus_text import COPIED, SHARDED
 from tests.support.postgres import CITUS, Postgres, become
 from tests.support.stores import bare
 
@@ -207,133 +203,39 @@ def test_rows_numbered_by_a_server_are_read_once_and_followed_by_greater_numbers
     assert {row.memory_id for row in page.rows} == {first.id, second.id, third.id}
 
 
-# Citus, as text: the server is not needed to see what would be sent to it
+# What every table must be, for a cluster too
 
 
-@pytest.fixture
-def for_citus() -> str:
-    driver = PostgresDriver.__new__(PostgresDriver)
-    driver._citus = True
-    return driver.prepare_migration(load_migrations("postgres")[0].sql)
+def test_rows_of_a_tenant_are_told_apart_by_the_tenant_first(raw: psycopg.Connection) -> None:
+    """A cluster knows only within a shard what is there once."""
+    found = raw.execute(
+        "SELECT c.relname, a.attname FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid "
+        "LEFT JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0] "
+        "WHERE i.indisunique AND c.relname = ANY (%s)",
+        [sorted(SHARDED)],
+    ).fetchall()
+    assert {table for table, _ in found} == SHARDED
+    assert {column for _, column in found} == {"tenant_id"}
 
 
-@pytest.fixture
-def for_postgres() -> str:
-    driver = PostgresDriver.__new__(PostgresDriver)
-    driver._citus = False
-    return driver.prepare_migration(load_migrations("postgres")[0].sql)
+def test_rows_of_every_tenant_are_its_own(raw: psycopg.Connection) -> None:
+    found = raw.execute(
+        "SELECT relname, relrowsecurity AND relforcerowsecurity FROM pg_class WHERE relname = ANY (%s)",
+        [sorted(SHARDED)],
+    ).fetchall()
+    assert dict(found) == dict.fromkeys(SHARDED, True)
+    policies = raw.execute("SELECT tablename FROM pg_policies WHERE policyname = tablename || '_of_tenant'").fetchall()
+    assert {table for (table,) in policies} >= SHARDED
 
 
-def test_citus_gets_shards_and_no_partitions(for_citus: str) -> None:
-    assert "PARTITION" not in for_citus
-    assert "-- @" not in for_citus
-    assert for_citus.startswith("SET LOCAL citus.multi_shard_modify_mode = 'sequential';\n")
-    assert re.findall(r"create_distributed_table\((.*)\)", for_citus) == [
-        "'memories', 'tenant_id', colocate_with => 'none', shard_count => 32",
-        "'memory_events', 'tenant_id', colocate_with => 'memories'",
-        "'idempotency_keys', 'tenant_id', colocate_with => 'memories'",
-    ]
-    assert re.findall(r"create_reference_table\((.*)\)", for_citus) == ["'tenants'", "'api_keys'"]
-
-
-@pytest.mark.parametrize("table", [*TENANT_TABLES, "tenants", "api_keys"])
-def test_citus_places_a_table_between_its_creation_and_its_indexes(for_citus: str, table: str) -> None:
-    created = for_citus.index(f"CREATE TABLE {table} (")
-    placed = for_citus.index(f"_table('{table}'")
-    assert created < placed
-    assert for_citus.count("CREATE TABLE", created, placed) == 1
-    indexes = [match.start() for match in re.finditer(rf"INDEX \w+ ON {table} ", for_citus)]
-    assert all(placed < index for index in indexes)
-
-
-def test_citus_refers_to_a_reference_table_after_it_is_one(for_citus: str) -> None:
-    assert for_citus.index("create_reference_table('tenants')") < for_citus.index("REFERENCES tenants")
-
-
-@pytest.mark.parametrize("table", TENANT_TABLES)
-def test_row_level_security_is_forced_with_and_without_citus(for_citus: str, for_postgres: str, table: str) -> None:
-    for text in (for_citus, for_postgres):
-        assert f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY;" in text
-        assert f"CREATE POLICY {table}_of_tenant ON {table} USING" in text
-
-
-def test_plain_postgres_gets_partitions_and_nothing_of_citus(for_postgres: str) -> None:
-    assert for_postgres.count("PARTITION BY HASH (tenant_id)") == len(TENANT_TABLES)
-    assert for_postgres.count("PARTITION OF") == PARTITIONS * len(TENANT_TABLES)
-    assert "create_" not in for_postgres
-    assert "citus" not in for_postgres
-
-
-def test_citus_gets_every_command_of_a_migration_alone() -> None:
-    driver = PostgresDriver.__new__(PostgresDriver)
-    driver._citus = True
-    for migration in load_migrations("postgres"):
-        commands = postgres_commands(driver.prepare_migration(migration.sql))
-        assert commands
-        for command in commands:
-            assert ";" not in re.sub(r"--.*|'[^']*'", "", command)
-            assert command.split()[0] in {
-                "ALTER",
-                "COMMENT",
-                "CREATE",
-                "DELETE",
-                "DROP",
-                "INSERT",
-                "SELECT",
-                "SET",
-                "UPDATE",
-            }
-
-
-@pytest.mark.parametrize("statement", load_statements("postgres").values(), ids=lambda statement: statement.name)
-def test_no_statement_compares_a_row_with_a_subquery(statement: SqlStatement) -> None:
-    """Citus 14 sends such a one to its workers as another than it is."""
-    assert not re.search(r"\([^()]+,[^()]+\)\s*(NOT\s+)?(IN|=|<|>|<=|>=)\s*\(\s*SELECT", statement.sql)
-
-
-SHARDED = {
-    table
-    for one in load_migrations("postgres")
-    for table in re.findall(r"^-- @tenant_table (\w+)$", one.sql, re.MULTILINE)
-}
-
-
-def sharded_tables_of(text: str) -> set[str]:
-    return set(re.findall(r"\b(?:FROM|JOIN|INTO|UPDATE|,)\s+(\w+)", text)) & SHARDED
-
-
-@pytest.mark.parametrize("statement", load_statements("postgres").values(), ids=lambda statement: statement.name)
-def test_what_is_asked_of_all_shards_is_what_citus_can_ask_of_them(statement: SqlStatement) -> None:
-    """Of all at once: no recursion, no window, no lock, no common table, and nothing written. Each of them of one."""
-    if "%(tenant)s" in statement.sql or not sharded_tables_of(statement.sql):
-        return
-    assert re.match(r"SELECT\b", statement.sql)
-    assert not re.search(r"\b(WITH|RECURSIVE|OVER|FOR (UPDATE|SHARE|KEY)|LATERAL|EXISTS)\b", statement.sql)
-    assert not re.search(r"\bUNION(?! ALL)\b|\bEXCEPT\b|\bINTERSECT\b|DISTINCT ON", statement.sql)
-
-
-@pytest.mark.parametrize("migration", load_migrations("postgres"), ids=lambda migration: migration.name)
-def test_migration_writes_shards_as_citus_can(migration: Migration) -> None:
-    """It tells no tenant, so that it writes where row-level security is lifted, and lifts it for no longer."""
-    lifted: set[str] = set()
-    for command in postgres_commands(migration.sql):
-        if found := re.match(r"\s*ALTER TABLE (\w+) (NO )?FORCE ROW LEVEL SECURITY$", command):
-            lifted ^= {found[1]}
-            assert bool(found[2]) is (found[1] in lifted)
-        elif re.match(r"\s*(INSERT|UPDATE|DELETE)\b", command):
-            assert sharded_tables_of(command) <= lifted
-            assert not re.search(r"\b(RECURSIVE|OVER|RETURNING)\b", command)
-    assert lifted == set()
-
-
-def test_citus_is_told_the_tenant_one_command_at_a_time() -> None:
-    driver = PostgresDriver.__new__(PostgresDriver)
-    driver._citus = True
-    assert driver._opening("BEGIN", "o'hara") == [
-        "BEGIN",
-        "SET LOCAL citus.propagate_set_commands = 'local'",
-        "SET LOCAL memorist.tenant = 'o''hara'",
-    ]
+@pytest.mark.skipif(not CITUS, reason="needs a cluster: make citus CITUS_SOURCE=folder")
+def test_every_table_is_where_a_cluster_needs_it(raw: psycopg.Connection) -> None:
+    found = raw.execute(
+        "SELECT table_name::text, citus_table_type::text, distribution_column::text, colocation_id FROM citus_tables"
+    ).fetchall()
+    assert {row[0] for row in found if row[1] == "reference"} == COPIED
+    assert {row[0]: row[2] for row in found if row[1] == "distributed"} == dict.fromkeys(SHARDED, "tenant_id")
+    assert len({row[3] for row in found if row[1] == "distributed"}) == 1
 
 
 # A server that goes away and comes back
