@@ -19,7 +19,7 @@ def test_migrate_makes_the_database_once(cli: Cli, data: Path) -> None:
 def test_status_tells_what_the_database_is(cli: Cli) -> None:
     cli.ok("db", "migrate")
     status = cli.json("db", "status")
-    assert set(status) == {"database", "applied", "pending"}
+    assert set(status) == {"database", "applied", "pending", "warnings"}
     assert status["database"]["engine"] == "SQLite"
     assert status["applied"][0]["applied_at"]
     assert status["pending"] == []

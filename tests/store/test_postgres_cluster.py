@@ -1,6 +1,8 @@
 """What only a cluster of Citus can show: nodes that are killed or gone, and shards that move while they are written."""
 
+import json
 import secrets
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -17,6 +19,7 @@ from memorist.memories.values import Draft
 from memorist.platform.feed import START, changes
 from memorist.platform.values import Principal, Role
 from memorist.recall.values import Question
+from tests.cli.conftest import EXECUTABLE
 from tests.http.conftest import serving
 from tests.support.citus import Citus, Node
 from tests.support.postgres import CITUS, Postgres, few_partitions
@@ -334,6 +337,32 @@ def test_shards_are_rebalanced_while_they_are_written(cluster: Citus, two_roles:
         longest = max(answer.elapsed.total_seconds() for one in answers for answer in one)
         print(f"The longest request took {longest:.1f} s.")
         require_all(core, writers)
+
+
+def test_operator_is_told_of_what_a_cluster_lacks(
+    cluster: Citus, own_postgres_url: str, two_roles: tuple[str, Citus, Citus], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(url: str) -> list[str]:
+        monkeypatch.setenv("MEMORIST_DATABASE", url)
+        status = json.loads(run("db", "status", "--json").stdout)
+        checks = json.loads(run("doctor", "--json").stdout)["checks"]
+        assert [one["message"] for one in checks if one["check"] == "cluster"] == status["warnings"]
+        return list(status["warnings"])
+
+    def run(*command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([EXECUTABLE, *command], capture_output=True, text=True)
+
+    database, owner, server = two_roles
+    monkeypatch.setenv("MEMORIST_EMBEDDER", "off")
+    monkeypatch.setenv("MEMORIST_RERANKER", "off")
+    assert told(server.url(database)) == told(owner.url(database)) == []
+    (warning,) = told(own_postgres_url)
+    assert "BYPASSRLS" in warning
+    assert cluster.role in warning
+    gone, _ = cluster.workers
+    with down(gone):
+        (warning,) = told(server.url(database))
+        assert f"127.0.0.1:{gone.port}" in warning
 
 
 def test_who_serves_from_tables_of_another_sees_one_tenant_at_a_time(two_roles: tuple[str, Citus, Citus]) -> None:

@@ -71,6 +71,10 @@ class Driver(Protocol):
         """What keeps some tenants from being served while others are, or may before long keep all of them, or ''."""
         ...
 
+    def advice(self) -> list[str]:
+        """What its operator should look at, of what keeps nobody from being served now. It may take seconds."""
+        ...
+
     def examine(self, seconds: float) -> str:
         """Look for damage for that long at most. Returns what was found, or ''; writing is refused from then on."""
         ...

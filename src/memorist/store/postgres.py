@@ -297,6 +297,13 @@ class PostgresDriver:
         with _translated():
             return self._nodes.trouble()
 
+    def advice(self) -> list[str]:
+        """On Citus: nodes that do not answer, and an owner in whose name shards do not move while they are written."""
+        if not self._citus:
+            return []
+        with _translated():
+            return self._nodes.advice()
+
     def examine(self, seconds: float) -> str:  # noqa: ARG002
         return ""
 

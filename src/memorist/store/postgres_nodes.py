@@ -33,6 +33,16 @@ _SILENT = (
     "AND NOT coalesce(citus_check_connection_to_node(nodename, nodeport), false) ORDER BY 1"
 )
 
+_BOUND_OWNERS = (
+    "SELECT owner.rolname FROM pg_class AS owned JOIN pg_roles AS owner ON owner.oid = owned.relowner "
+    "WHERE owned.oid = to_regclass('memories') AND NOT owner.rolbypassrls AND NOT owner.rolsuper"
+)
+
+_CANNOT_REPLICATE = (
+    "Citus: the tables are {owner}'s, who has no BYPASSRLS: shards cannot move while they are written. Have servers "
+    "connect as another role, and let {owner} have it."
+)
+
 # What the coordinator knows by itself.
 _NODES_OF = (
     "SELECT asked.tenant, node.nodename || ':' || node.nodeport FROM unnest(%s::text[]) AS asked (tenant) "
@@ -71,6 +81,16 @@ class ClusterNodes:
             look.result(_WAITED_FOR_S)
         silent = self._silent
         return _no_answer_from(silent) if silent else ""
+
+    def advice(self) -> list[str]:
+        """What an operator of the cluster should look at, asked now. Raises psycopg.Error."""
+        with _fresh(self._url) as connection:
+            silent = _silent_of(connection)
+            owners = connection.execute(_BOUND_OWNERS).fetchall()
+        return [
+            *([_no_answer_from(silent)] if silent else []),
+            *(_CANNOT_REPLICATE.format(owner=owner) for (owner,) in owners),
+        ]
 
     def close(self) -> None:
         self._beside.shutdown()

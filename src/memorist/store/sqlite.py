@@ -311,6 +311,9 @@ class SqliteDriver:
             return ""
         return "" if free >= _LITTLE_ROOM else "The disk that the database is on is nearly full."
 
+    def advice(self) -> list[str]:
+        return []
+
     def examine(self, seconds: float) -> str:
         """What is wrong with the file, as far as can be told in that time; then nothing more is written to it."""
         ends = time.monotonic() + seconds

@@ -181,6 +181,8 @@ def database(patient: Patient) -> Iterator[DoctorFinding]:
             facts = patient.store.driver.describe()
             told = f"{facts['engine']} {facts['version']}, database {facts['place']}"
             yield DoctorFinding("postgresql", Health.OK, told)
+            for advice in patient.store.driver.advice():
+                yield DoctorFinding("cluster", Health.WARNING, advice)
 
 
 def schema(patient: Patient) -> Iterator[DoctorFinding]:

@@ -34,14 +34,14 @@ def migrate(flags: Flags) -> None:
 def status(flags: Flags) -> None:
     """Show what the database is, and which migrations were applied and are pending. Changes nothing."""
     with existing_store(operator_settings(flags)) as store:
-        facts = store.driver.describe()
+        facts, warnings = store.driver.describe(), store.driver.advice()
         applied = [
             {**_numbered(migration), "applied_at": to_iso(migration.applied_at)}
             for migration in store.migrator.applied()
         ]
         pending = [_numbered(migration) for migration in store.migrator.pending()]
     if flags.as_json:
-        print_json({"database": facts, "applied": applied, "pending": pending})
+        print_json({"database": facts, "applied": applied, "pending": pending, "warnings": warnings})
         return
     for name, value in facts.items():
         print_line(f"{name:18}{value}")
@@ -49,6 +49,8 @@ def status(flags: Flags) -> None:
         [f"{entry['version']:04}", entry["name"], entry.get("applied_at", "pending")] for entry in applied + pending
     ]
     print_table(["migration", "name", "applied"], rows)
+    for warning in warnings:
+        note(warning)
 
 
 @with_flags(*STORE, *REFUSED_KEY)
