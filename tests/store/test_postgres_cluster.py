@@ -5,7 +5,7 @@ import secrets
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 
 import httpx2
@@ -23,7 +23,7 @@ from tests.cli.conftest import EXECUTABLE
 from tests.http.conftest import serving
 from tests.support.citus import Citus, Node
 from tests.support.postgres import CITUS, Postgres, few_partitions
-from tests.support.stores import bare
+from tests.support.stores import MASTER_KEY, bare
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.skipif(not CITUS, reason="needs a cluster: make citus CITUS_SOURCE=folder")
@@ -158,6 +158,20 @@ def test_worker_that_is_down_is_missed_by_its_own_tenants_alone(
                 assert f":{other.port}" not in warning
             assert missing.post("/v1/records/recall", json=RECALL).is_success
             assert httpx2.get(f"{served.url}/readyz").json() == {"status": "ready"}
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_encrypted_tenants_of_other_workers_write_on(
+    cluster: Citus, own_postgres: str, own_postgres_url: str, which: int
+) -> None:
+    """Citus has one of the workers hold the locks on rows that every node has."""
+    gone, other = cluster.workers[which], cluster.workers[1 - which]
+    core = open_core(bare(own_postgres_url, encryption_key=MASTER_KEY, pool_timeout_s=5))
+    with closing(core):
+        tenant = tenant_on(core, cluster, own_postgres, other)
+        with down(gone):
+            core.memories.remember(principal(tenant), [Draft("Ada plays chess.")])
+            assert core.recall.recall(principal(tenant), Question("chess")).hits
 
 
 def test_recall_goes_on_without_what_every_node_has_to_write(
