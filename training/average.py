@@ -5,18 +5,17 @@ from pathlib import Path
 
 import torch
 
-from training.encoder import read_parts, trained_shape, write_parts
+from training.encoder import read_parts, write_parts
 
 
 def average(models: Sequence[Path], to: Path, shares: Sequence[float] = ()) -> None:
     """The mean by shares that add up to 1, equal ones by default.
 
-    Raises FileNotFoundError, and ValueError where the models are not of one kind and shape.
+    Raises FileNotFoundError, and ValueError where the models are not of one kind.
     """
     states = [read_parts(path.parent, path.name) for path in models]
-    shapes = {trained_shape(path.parent, path.name) for path in models}
-    if len(shapes) != 1 or any(state.keys() != states[0].keys() for state in states):
-        raise ValueError(f"not of one kind and shape: {', '.join(map(str, models))}")
+    if any(state.keys() != states[0].keys() for state in states):
+        raise ValueError(f"not of one kind: {', '.join(map(str, models))}")
     by = torch.tensor(list(shares) or [1 / len(states)] * len(states))
     mean = {key: torch.tensordot(by, torch.stack([state[key].float() for state in states]), 1) for key in states[0]}
-    write_parts(mean, shapes.pop(), to.parent, to.name)
+    write_parts(mean, to.parent, to.name)

@@ -1,7 +1,7 @@
 """Full precision against the shipped int8 files: `python -m training.compare FILE… --scores FOLDER`.
 
-The scores at full precision are what `training.run --benchmarks` saved on the accelerator. With `--trained FOLDER` and
-`--base FOLDER` both run on this machine; `--every 6` then takes every sixth question, for those who cannot wait.
+The scores at full precision are what `training.run --benchmarks` saved on the accelerator. With `--trained FOLDER`
+both run on this machine; `--every 6` then takes every sixth question, for those who cannot wait.
 """
 
 import argparse
@@ -50,14 +50,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--trained", type=Path, help="parts to run at full precision on this machine")
-    parser.add_argument("--base", type=Path, help="folder of the base model, needed with --trained")
     parser.add_argument("--scores", type=Path, help="scores at full precision that `training.run` saved elsewhere")
     parser.add_argument("--weights", type=Path, default=FOLDER)
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--pool", type=int, default=FUSION.pool)
     arguments = parser.parse_args()
     if (arguments.scores is None) == (arguments.trained is None):
-        parser.error("name either --trained and --base, or --scores")
+        parser.error("name either --trained or --scores")
     if arguments.scores and arguments.every != 1:
         parser.error("--scores are of every question: leave out --every")
     fusion = replace(FUSION.without_tokens(), pool=arguments.pool)
@@ -75,7 +74,8 @@ def main() -> None:
     if arguments.trained:
         from training.torch_models import load_embedder, load_reranker
 
-        full = run(load_embedder(arguments.trained, arguments.base), load_reranker(arguments.trained, arguments.base))
+        places = arguments.trained, arguments.weights
+        full = run(load_embedder(*places), load_reranker(*places))
     small = run(LocalEmbedder(folder=arguments.weights), LocalReranker(folder=arguments.weights))
     compare(arguments.files, full, small, fusion)
 

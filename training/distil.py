@@ -1,9 +1,10 @@
-"""Trains the reranker by a larger one: `python -m training.distil --data FILE --larger FOLDER --out FOLDER`.
+"""Trains the reranker by a larger one:
+`python -m training.distil --data FILE --trained FOLDER --larger FOLDER --out FOLDER`.
 
-The larger reader (larger.py) learns from answers, as the small one did. Then it reads many lists once, and the shipped
-reranker follows what it says of them, several times over: a step of the small one costs a fraction of one reading. The
-larger one does not learn from conversations of the source `apart`: what it says of them is what it concludes, not what
-it learned by heart.
+The larger reader (larger.py) learns from answers, as the small one did. Then it reads many lists once, and the reranker
+that training.run wrote follows what it says of them, several times over: a step of the small one costs a fraction of
+one reading. The larger one does not learn from conversations of the source `apart`: what it says of them is what it
+concludes, not what it learned by heart.
 """
 
 import argparse
@@ -17,12 +18,12 @@ from torch import Tensor
 from memorist.models.files import FOLDER
 from memorist.recall.fusion import FUSION
 from training.data import FORMS, load_training
-from training.encoder import EmbeddingModel, RerankingModel, save_trained
+from training.encoder import RerankingModel, save_trained
+from training.evaluate import evaluate
 from training.larger import LargerReranker, load_larger
 from training.mining import Negatives, autocast, mine
-from training.refine import measure, shipped
 from training.tables import Tables, build_tables
-from training.torch_models import TOKENIZER, device
+from training.torch_models import TOKENIZER, TorchEmbedder, TorchReranker, device, load_embedder, load_reranker
 from training.train import (
     RERANKER,
     Lists,
@@ -30,8 +31,8 @@ from training.train import (
     Teacher,
     judged_by,
     rerank_units,
+    train_follower,
     train_reranker,
-    train_students,
 )
 
 APART = "apart"
@@ -88,34 +89,33 @@ def follow(
     student: RerankingModel, tables: Tables, read: Mapping[str, Lists], recipe: Recipe, seed: int = SEED
 ) -> None:
     torch.manual_seed(seed)
-    train_students([student], tables, recipe, seed, over_again(read, recipe, seed))
+    train_follower(student, tables, recipe, seed, over_again(read, recipe, seed))
 
 
-def distil(tables: Tables, larger: Path, weights: Path, out: Path, files: Sequence[Path] = ()) -> None:
+def distil(tables: Tables, larger: Path, trained: Path, words: Path, out: Path, files: Sequence[Path] = ()) -> None:
     """Writes `reranker` to `out`; `files` are measured on."""
-    embedder, student = shipped("embedder", weights), shipped("reranker", weights)
-    assert isinstance(embedder, EmbeddingModel)
-    assert isinstance(student, RerankingModel)
+    embedder, student = load_embedder(trained, words).model, load_reranker(trained, words).model
     negatives = mine(embedder, tables, text=FUSION.text)
     teacher = teacher_of(train_larger(larger, tables, negatives, LARGER), tables)
     read = read_ahead(judged_by(teacher, tables, negatives, FOLLOWING, SEED), FOLLOWING, BATCHES)
     follow(student, tables, read, FOLLOWING)
     save_trained(student, out, "reranker")
     if files:
-        measure(files, embedder, student)
+        evaluate(files, TorchEmbedder(embedder), TorchReranker(student), FUSION.without_tokens(), by_category=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="what training.prepare wrote")
     parser.add_argument("--larger", type=Path, required=True, help="folder with all-mpnet-base-v2")
-    parser.add_argument("--weights", type=Path, default=FOLDER, help="where the reranker begins")
+    parser.add_argument("--trained", type=Path, required=True, help="what training.run wrote")
+    parser.add_argument("--words", type=Path, default=FOLDER, help="folder with the table of words")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--benchmarks", type=Path, nargs="*", default=[])
     arguments = parser.parse_args()
     torch.set_float32_matmul_precision("high")
     tables = build_tables(load_training(arguments.data), TOKENIZER, FORMS, device())
-    distil(tables, arguments.larger, arguments.weights, arguments.out, arguments.benchmarks)
+    distil(tables, arguments.larger, arguments.trained, arguments.words, arguments.out, arguments.benchmarks)
 
 
 if __name__ == "__main__":

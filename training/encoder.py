@@ -4,45 +4,18 @@ Word embeddings are kept as int8 rows with a scale each, and are never trained: 
 and exporting it loses nothing.
 """
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn.attention.varlen import varlen_attn
 
-WIDTH, HEADS, INNER = 384, 12, 1536
+WIDTH, HEADS, INNER, LAYERS = 384, 12, 1536, 6
 PART_BYTES = 15_000_000
-
-
-@dataclass(frozen=True)
-class Shape:
-    """How much of the base an encoder keeps."""
-
-    layers: int = 6
-    inner: int = INNER
-    """The width inside the layers, the last one excepted: there a reranker computes one token only."""
-    rows: int = 0
-    """Of the layers between the first and the last only so many leading tokens are computed: the question's, which go
-    on reading the passage as the first layer left it. 0 computes all."""
-
-
-SHAPES = {
-    "6": Shape(6),
-    "4": Shape(4),
-    "3": Shape(3),
-    "3q": Shape(3, 768, 16),
-    "4q": Shape(4, 768, 16),
-    "2": Shape(2),
-    "2n": Shape(2, 768),
-    "1": Shape(1),
-}
 
 
 class Norm(nn.LayerNorm):
@@ -57,7 +30,7 @@ class Norm(nn.LayerNorm):
 
 
 class Layer(nn.Module):
-    def __init__(self, dropout: float, inner: int = INNER) -> None:
+    def __init__(self, dropout: float) -> None:
         super().__init__()
         self.dropout = dropout
         self.gelu = "none"
@@ -65,15 +38,15 @@ class Layer(nn.Module):
         self.qkv = nn.Linear(WIDTH, 3 * WIDTH)
         self.out = nn.Linear(WIDTH, WIDTH)
         self.attention_norm = Norm()
-        self.up = nn.Linear(WIDTH, inner)
-        self.down = nn.Linear(inner, WIDTH)
+        self.up = nn.Linear(WIDTH, INNER)
+        self.down = nn.Linear(INNER, WIDTH)
         self.output_norm = Norm()
 
-    def forward(self, x: Tensor, mask: Tensor, rows: int = 0) -> Tensor:
-        """The next state of the tokens, or of the first `rows` of them; they attend to all."""
+    def forward(self, x: Tensor, mask: Tensor, first_only: bool = False) -> Tensor:
+        """The next state of the tokens, or of the first of them; it attends to all."""
         batch, length, _ = x.shape
-        if rows:
-            asking = x[:, :rows]
+        if first_only:
+            asking = x[:, :1]
             weight, bias = self.qkv.weight, self.qkv.bias
             q = _heads(F.linear(asking, weight[:WIDTH], bias[:WIDTH]), 1)[0]
             k, v = _heads(F.linear(x, weight[WIDTH:], bias[WIDTH:]), 2)
@@ -128,29 +101,24 @@ def _heads(x: Tensor, parts: int) -> Tensor:
 
 class Encoder(nn.Module):
     def __init__(
-        self, shape: Shape = SHAPES["6"], dropout: float = 0.1, vocabulary: int = 30522, positions: int = 512
+        self, layers: int = LAYERS, dropout: float = 0.1, vocabulary: int = 30522, positions: int = 512
     ) -> None:
         super().__init__()
-        self.shape = shape
         self.register_buffer("word_rows", torch.zeros(vocabulary, WIDTH, dtype=torch.int8))
         self.register_buffer("word_scales", torch.zeros(vocabulary))
         self.positions = nn.Parameter(torch.zeros(positions, WIDTH))
         self.types = nn.Parameter(torch.zeros(2, WIDTH))
         self.norm = Norm()
-        widths = [shape.inner] * (shape.layers - 1) + [INNER]
-        self.layers = nn.ModuleList(Layer(dropout, inner) for inner in widths)
+        self.layers = nn.ModuleList(Layer(dropout) for _ in range(layers))
 
     def forward(self, ids: Tensor, mask: Tensor, types: Tensor | None = None, first_only: bool = False) -> Tensor:
         """The last states of all tokens, or of the first token alone."""
         x = self._begin(ids, types)
         attention_mask = mask[:, None, None, :]
         *before, last = self.layers
-        for number, layer in enumerate(before):
-            if number and self.shape.rows:
-                x = torch.cat([layer(x, attention_mask, self.shape.rows), x[:, self.shape.rows :]], dim=1)
-            else:
-                x = layer(x, attention_mask)
-        return last(x, attention_mask, 1 if first_only else 0)
+        for layer in before:
+            x = layer(x, attention_mask)
+        return last(x, attention_mask, first_only)
 
     def packed(
         self, ids: Tensor, mask: Tensor, types: Tensor | None = None, first_only: bool = False
@@ -181,9 +149,9 @@ def _means(hidden: Tensor, starts: Tensor) -> Tensor:
 
 
 class EmbeddingModel(nn.Module):
-    def __init__(self, shape: Shape = SHAPES["6"], **options: float) -> None:
+    def __init__(self, layers: int = LAYERS, **options: float) -> None:
         super().__init__()
-        self.encoder = Encoder(shape, **options)
+        self.encoder = Encoder(layers, **options)
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
         if ids.is_cuda and torch.is_autocast_enabled("cuda"):
@@ -195,13 +163,13 @@ class EmbeddingModel(nn.Module):
 
 
 class RerankingModel(nn.Module):
-    def __init__(self, shape: Shape = SHAPES["6"], **options: float) -> None:
+    def __init__(self, layers: int = LAYERS, **options: float) -> None:
         super().__init__()
-        self.encoder = Encoder(shape, **options)
+        self.encoder = Encoder(layers, **options)
         self.head = nn.Linear(WIDTH, 1)
 
     def forward(self, ids: Tensor, mask: Tensor, types: Tensor) -> Tensor:
-        if ids.is_cuda and torch.is_autocast_enabled("cuda") and not self.encoder.shape.rows:
+        if ids.is_cuda and torch.is_autocast_enabled("cuda"):
             firsts, _ = self.encoder.packed(ids, mask, types, first_only=True)
             return self.head(firsts).squeeze(-1).float()
         return self.head(self.encoder(ids, mask, types, first_only=True)[:, 0]).squeeze(-1).float()
@@ -229,37 +197,11 @@ def load_base(encoder: Encoder, folder: Path) -> None:
         _copy(state, f"{ours}up", raw, f"{theirs}intermediate.dense")
         _copy(state, f"{ours}down", raw, f"{theirs}output.dense")
         _copy(state, f"{ours}output_norm", raw, f"{theirs}output.LayerNorm")
-        _narrow(state, ours, encoder.layers[own].up.out_features)
     encoder.load_state_dict(state)
-
-
-def shrink(teacher: RerankingModel, shape: Shape) -> RerankingModel:
-    """A smaller model that begins with some of the teacher's layers, evenly spaced, the first and the last included."""
-    student = RerankingModel(shape)
-    theirs, state = teacher.state_dict(), {}
-    chosen = _chosen_layers(shape.layers, len(teacher.encoder.layers))
-    for key in student.state_dict():
-        parts = key.split(".")
-        if parts[:2] == ["encoder", "layers"]:
-            parts[2] = str(chosen[int(parts[2])])
-        state[key] = theirs[".".join(parts)]
-    for number, layer in enumerate(student.encoder.layers):
-        _narrow(state, f"encoder.layers.{number}.", layer.up.out_features)
-    student.load_state_dict(state)
-    return student.to(next(teacher.parameters()).device)
 
 
 def _chosen_layers(count: int, of: int = 6) -> list[int]:
     return [int(layer) for layer in np.linspace(of - 1, 0, count).round()[::-1]] if count > 1 else [of - 1]
-
-
-def _narrow(state: dict[str, Tensor], layer: str, inner: int) -> None:
-    """Keep the neurons with the largest weights."""
-    up, down = state[f"{layer}up.weight"], state[f"{layer}down.weight"]
-    if inner < len(up):
-        kept = (up.norm(dim=1) * down.norm(dim=0)).topk(inner).indices.sort().values
-        state[f"{layer}up.weight"], state[f"{layer}up.bias"] = up[kept], state[f"{layer}up.bias"][kept]
-        state[f"{layer}down.weight"] = down[:, kept]
 
 
 def quantize_rows(table: Tensor) -> tuple[Tensor, Tensor]:
@@ -267,13 +209,16 @@ def quantize_rows(table: Tensor) -> tuple[Tensor, Tensor]:
     return (table / scales[:, None]).round().clamp(-127, 127).to(torch.int8), scales
 
 
-def save_trained(model: EmbeddingModel | RerankingModel, folder: Path, name: str) -> None:
-    """Write what was trained; the words stay with the base."""
-    state = {key: tensor for key, tensor in model.state_dict().items() if not key.startswith("encoder.word_")}
-    write_parts(state, model.encoder.shape, folder, name)
+def without_words(model: nn.Module) -> dict[str, Tensor]:
+    """What is trained: the words stay with the base."""
+    return {key: tensor for key, tensor in model.state_dict().items() if not key.startswith("encoder.word_")}
 
 
-def write_parts(state: Mapping[str, Tensor], shape: Shape, folder: Path, name: str) -> None:
+def save_trained(model: nn.Module, folder: Path, name: str) -> None:
+    write_parts(without_words(model), folder, name)
+
+
+def write_parts(state: Mapping[str, Tensor], folder: Path, name: str) -> None:
     """In half precision and in parts of moderate size."""
     folder.mkdir(parents=True, exist_ok=True)
     parts: list[dict[str, Tensor]] = [{}]
@@ -286,7 +231,7 @@ def write_parts(state: Mapping[str, Tensor], shape: Shape, folder: Path, name: s
         parts[-1][key] = half
         size += half.nbytes
     for number, part in enumerate(parts):
-        save_file(part, folder / f"{name}-{number}.safetensors", {"shape": json.dumps(asdict(shape))})
+        save_file(part, folder / f"{name}-{number}.safetensors")
 
 
 def read_parts(folder: Path, name: str) -> dict[str, Tensor]:
@@ -299,15 +244,25 @@ def read_parts(folder: Path, name: str) -> dict[str, Tensor]:
     return {key: tensor.float() for key, tensor in trained.items()}
 
 
-def trained_shape(folder: Path, name: str) -> Shape:
-    with safe_open(folder / f"{name}-0.safetensors", "pt") as file:
-        return Shape(**json.loads((file.metadata() or {}).get("shape", "{}")))
+def trained_layers(folder: Path, name: str) -> int:
+    """Raises FileNotFoundError."""
+    return sum(key.endswith(".up.bias") for key in read_parts(folder, name))
 
 
 def load_trained(model: nn.Module, folder: Path, name: str) -> None:
     missing, unexpected = model.load_state_dict(read_parts(folder, name), strict=False)
     if unexpected or any(not key.startswith("encoder.word_") for key in missing):
         raise ValueError(f"{name} does not fit the model: missing {missing}, unexpected {unexpected}")
+
+
+def save_words(encoder: Encoder, folder: Path, table: str = "word") -> None:
+    np.save(folder / f"{table}_rows.npy", encoder.word_rows.cpu().numpy())
+    np.save(folder / f"{table}_scales.npy", encoder.word_scales.cpu().numpy())
+
+
+def load_words(encoder: Encoder, folder: Path, table: str = "word") -> None:
+    encoder.word_rows.copy_(torch.from_numpy(np.load(folder / f"{table}_rows.npy")))
+    encoder.word_scales.copy_(torch.from_numpy(np.load(folder / f"{table}_scales.npy")))
 
 
 def _copy(state: dict[str, Tensor], ours: str, raw: dict[str, Tensor], theirs: str) -> None:

@@ -23,9 +23,8 @@ from memorist.languages import is_english
 from memorist.models.files import FOLDER
 from training.average import average
 from training.data import Conversation, Unit, cut_into_units, load_training, write_out
-from training.encoder import EmbeddingModel, Shape, load_trained, write_parts
+from training.encoder import EmbeddingModel, load_trained, load_words, save_trained
 from training.knowledge.base import LAYERS, load_base, read_base
-from training.knowledge.models import halves
 from training.quantize import passages, write_graph
 from training.rounding import round_encoder, set_ranges
 from training.shipped import load_shipped
@@ -210,9 +209,8 @@ def run(
 def with_words(folder: Path, model: EmbeddingModel | None = None, layers: int = LAYERS) -> EmbeddingModel:
     """A model, a new one by default, with the words of the shipped comparer."""
     scales = np.load(folder / "many_scales.npy")
-    model = model or EmbeddingModel(Shape(layers), vocabulary=len(scales))
-    model.encoder.word_rows.copy_(torch.from_numpy(np.load(folder / "many_rows.npy")))
-    model.encoder.word_scales.copy_(torch.from_numpy(scales))
+    model = model or EmbeddingModel(layers, vocabulary=len(scales))
+    load_words(model.encoder, folder, "many")
     return model
 
 
@@ -250,7 +248,7 @@ def main() -> None:
         for recipe, steps, seconds in zip((LEARNING, ROUNDING), arguments.steps, arguments.seconds, strict=True)
     ]
     run(load_training(arguments.data), model, arguments.folder, stages, arguments.seed)
-    write_parts(halves(model), model.encoder.shape, arguments.out, NAME)
+    save_trained(model, arguments.out, NAME)
     write_graph(NAME, model, arguments.out)
 
 

@@ -1,4 +1,5 @@
-"""Teaches the models the arithmetic that is shipped: `python -m training.quantize [NAME…] --data FILE --out FOLDER`.
+"""Teaches the models the arithmetic that is shipped:
+`python -m training.quantize NAME… --data FILE --trained FOLDER --out FOLDER`.
 
 Each follows itself: what it says of our texts in full precision it has to say rounded as well (rounding.py). So
 nothing new is learned, no label is needed, and vectors that were stored before stay as good as they were.
@@ -7,6 +8,7 @@ nothing new is learned, no label is needed, and vectors that were stored before 
 import argparse
 import copy
 import random
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,15 +26,13 @@ from memorist.models.passages import windows
 from memorist.models.tagger import pair_of
 from memorist.models.values import DatedFact
 from training.data import Conversation, Unit, load_training, write_out
-from training.encoder import EmbeddingModel, RerankingModel, Shape, load_trained, write_parts
-from training.export import embedder_graph, reranker_graph
-from training.knowledge.base import LAYERS
+from training.encoder import EmbeddingModel, RerankingModel, load_trained, load_words, save_trained, trained_layers
+from training.export import embedder_graph, reranker_graph, write_manifest
 from training.knowledge.data import PAIRS, SESSIONS, examples, load, pairs
 from training.knowledge.export import comparer_graph, tagger_graph
-from training.knowledge.models import JudgingModel, TaggingModel, halves
+from training.knowledge.models import JudgingModel, TaggingModel
 from training.knowledge.run import augmented, unlabelled
 from training.rounding import round_encoder, set_ranges
-from training.shipped import TABLES, load_shipped, shipped_head
 from training.torch_models import LIMIT, device, padded
 
 Texts = Sequence[str] | Sequence[tuple[str, str]]
@@ -120,12 +120,12 @@ def _unit(conversation: Conversation, at: int, order: random.Random) -> Unit | N
 
 @dataclass(frozen=True)
 class Subject:
-    model: Callable[[Path], nn.Module]
-    """From the folder that has its words."""
+    model: Callable[..., nn.Module]
     said: Callable[[Any, Tensor, Tensor], Tensor]
     """From the states and the mask: what has to stay as it was."""
     texts: Callable[[Sequence[Conversation], int, random.Random], Texts]
-    words: str = "english"
+    table: str = "word"
+    tokenizer: str = "tokenizer.json"
 
 
 def _mean(hidden: Tensor, mask: Tensor) -> Tensor:
@@ -135,19 +135,16 @@ def _mean(hidden: Tensor, mask: Tensor) -> Tensor:
 
 SUBJECTS = {
     "embedder": Subject(
-        lambda _: EmbeddingModel(), lambda _, hidden, mask: 20 * F.normalize(_mean(hidden, mask), dim=-1), passages
+        EmbeddingModel, lambda _, hidden, mask: 20 * F.normalize(_mean(hidden, mask), dim=-1), passages
     ),
-    "reranker": Subject(
-        lambda _: RerankingModel(), lambda model, hidden, _: model.head(hidden[:, 0]), questions_and_passages
-    ),
-    "tagger": Subject(
-        lambda _: TaggingModel(), lambda model, hidden, _: model.head(hidden), lambda _, __, order: messages(order)
-    ),
+    "reranker": Subject(RerankingModel, lambda model, hidden, _: model.head(hidden[:, 0]), questions_and_passages),
+    "tagger": Subject(TaggingModel, lambda model, hidden, _: model.head(hidden), lambda _, __, order: messages(order)),
     "comparer": Subject(
-        lambda folder: JudgingModel(Shape(LAYERS), vocabulary=len(np.load(folder / "many_scales.npy"))),
+        JudgingModel,
         lambda model, hidden, mask: model.head(_mean(hidden, mask)),
         lambda _, __, order: facts(order),
-        "many_languages",
+        "many",
+        "many_tokenizer.json",
     ),
 }
 GRAPHS = {
@@ -232,30 +229,21 @@ def report(name: str, teacher: nn.Module, student: nn.Module, subject: Subject, 
 
 
 def quantize(
-    name: str,
-    conversations: Sequence[Conversation],
-    folder: Path,
-    out: Path,
-    recipe: Recipe,
-    trained: Path | None = None,
+    name: str, conversations: Sequence[Conversation], trained: Path, out: Path, recipe: Recipe, words: Path = FOLDER
 ) -> nn.Module:
-    """Teach one model, and write its parts and its graph. `folder` has its words, and it as it was trained, rounded in
-    blocks; or `trained` has it in full.
+    """Teach one model, and write its parts and its graph, with its words beside it. `trained` has it in full precision,
+    and `words` its table of words.
     """
     torch.manual_seed(1)
     torch.set_float32_matmul_precision("high")
     subject, order = SUBJECTS[name], random.Random(2)
-    teacher = subject.model(folder)
-    load_shipped(teacher.encoder, name, folder, subject.words)
-    if hasattr(teacher, "head"):
-        shipped_head(teacher.head, name, folder)
-    if trained is not None:
-        load_trained(teacher, trained, name)
+    teacher = _of_trained(name, trained, words)
+    load_trained(teacher, trained, name)
     teacher.to(device()).eval()
     student = copy.deepcopy(teacher)
     round_encoder(student.encoder)
     student.to(device())
-    rows = _encoded(subject, folder, subject.texts(conversations, 60 * recipe.steps, order))
+    rows = _encoded(subject, words, subject.texts(conversations, 60 * recipe.steps, order))
     order.shuffle(rows)
     apart = min(_SET_APART, len(rows) // 4)
     held, calibrating, rest = rows[:apart], rows[apart : 2 * apart], rows[2 * apart :]
@@ -265,14 +253,25 @@ def quantize(
     report(f"{name}, rounded", teacher, student, subject, _few(held))
     follow(teacher, student, subject, rest, recipe)
     report(f"{name}, taught", teacher, student, subject, _few(held))
-    write_parts(halves(student), teacher.encoder.shape, out, name)
+    save_trained(student, out, name)
     write_graph(name, student, out)
+    for file in (f"{subject.table}_rows.npy", f"{subject.table}_scales.npy", subject.tokenizer):
+        shutil.copy(words / file, out)
+    write_manifest(out)
     return student
 
 
+def _of_trained(name: str, trained: Path, words: Path) -> nn.Module:
+    """A model of its shape, with its words alone."""
+    table = SUBJECTS[name].table
+    count = len(np.load(words / f"{table}_scales.npy"))
+    model = SUBJECTS[name].model(trained_layers(trained, name), vocabulary=count)
+    load_words(model.encoder, words, table)
+    return model
+
+
 def _encoded(subject: Subject, folder: Path, texts: Texts) -> list[Encoding]:
-    file = {"english": "tokenizer.json", "many_languages": "many_tokenizer.json"}[subject.words]
-    tokenizer = Tokenizer.from_file(str(folder / file))
+    tokenizer = Tokenizer.from_file(str(folder / subject.tokenizer))
     tokenizer.no_padding()
     tokenizer.enable_truncation(LIMIT, strategy="longest_first")
     return [one for one in tokenizer.encode_batch(list(texts)) if len(one) > 2]
@@ -283,12 +282,9 @@ def _few(rows: Sequence[Encoding]) -> list[list[Encoding]]:
     return [by_length[start : start + _AT_ONCE] for start in range(0, len(by_length), _AT_ONCE)]
 
 
-def taught(name: str, trained: Path, folder: Path = FOLDER) -> nn.Module:
-    """A model as it was written, with the words of `folder`. Raises FileNotFoundError."""
-    model = SUBJECTS[name].model(folder)
-    words = TABLES[SUBJECTS[name].words]
-    model.encoder.word_rows.copy_(torch.from_numpy(np.load(folder / f"{words}_rows.npy")))
-    model.encoder.word_scales.copy_(torch.from_numpy(np.load(folder / f"{words}_scales.npy")))
+def taught(name: str, trained: Path, words: Path = FOLDER) -> nn.Module:
+    """A model as `quantize` wrote it. Raises FileNotFoundError."""
+    model = _of_trained(name, trained, words)
     round_encoder(model.encoder)
     load_trained(model, trained, name)
     return model.eval()
@@ -300,27 +296,21 @@ def write_graph(name: str, student: nn.Module, to: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", default=list(SUBJECTS), help="one or more of " + ", ".join(SUBJECTS))
+    parser.add_argument("names", nargs="+", choices=SUBJECTS)
     parser.add_argument("--data", type=Path, required=True, help="what `training.prepare` wrote")
     parser.add_argument(
-        "--from", dest="folder", type=Path, default=FOLDER, help="weights as training.export wrote them"
+        "--trained", type=Path, required=True, help="what training.run, .distil or .knowledge.run wrote"
     )
-    parser.add_argument("--trained", type=Path, help="parts that training.refine wrote, instead of those weights")
+    parser.add_argument("--words", type=Path, default=FOLDER, help="folder with the tables of words")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--steps", type=int, default=Recipe.steps)
     parser.add_argument("--rate", type=float, default=Recipe.rate)
     parser.add_argument("--range-rate", type=float, default=Recipe.range_rate)
     arguments = parser.parse_args()
     told = [one for one in load_training(arguments.data) if not one.source.startswith("own")]
+    recipe = Recipe(arguments.steps, rate=arguments.rate, range_rate=arguments.range_rate)
     for name in arguments.names:
-        quantize(
-            name,
-            told,
-            arguments.folder,
-            arguments.out,
-            Recipe(arguments.steps, rate=arguments.rate, range_rate=arguments.range_rate),
-            arguments.trained,
-        )
+        quantize(name, told, arguments.trained, arguments.out, recipe, arguments.words)
 
 
 if __name__ == "__main__":

@@ -10,17 +10,14 @@ from onnx import numpy_helper
 from torch import nn
 
 from memorist.models.files import FOLDER
-from training.encoder import WIDTH, Encoder
-
-TABLES = {"english": "word", "many_languages": "many"}
-PRODUCTS = ("MatMulNBits", "MatMulIntegerToFloat")
+from training.encoder import WIDTH, Encoder, load_words
 
 
-def load_shipped(encoder: Encoder, name: str = "embedder", folder: Path = FOLDER, words: str = "english") -> None:
+def load_shipped(encoder: Encoder, name: str = "embedder", folder: Path = FOLDER) -> None:
     """Take the weights of `name`.onnx, with what rounding left of them. Raises ValueError where it has others."""
     graph, weights = _read(name, folder)
     made = {result: node for node in graph.node for result in node.output}
-    products = [_product(node, weights, made) for node in graph.node if node.op_type in PRODUCTS]
+    products = [_product(node, weights, made) for node in graph.node if node.op_type == "MatMulIntegerToFloat"]
     norms = [node for node in graph.node if node.op_type == "SkipLayerNormalization"]
     first = next(node for node in graph.node if node.op_type == "LayerNormalization")
     # The last layer of a reranker asks for its first token alone, by a product of its own.
@@ -30,8 +27,6 @@ def load_shipped(encoder: Encoder, name: str = "embedder", folder: Path = FOLDER
     if len(products) != 4 * len(encoder.layers):
         raise ValueError(f"{name} has {len(products)} products, not four for each of {len(encoder.layers)} layers")
     state = encoder.state_dict()
-    state["word_rows"] = torch.from_numpy(np.load(folder / f"{TABLES[words]}_rows.npy"))
-    state["word_scales"] = torch.from_numpy(np.load(folder / f"{TABLES[words]}_scales.npy"))
     positions = next(value for value in weights.values() if value.shape == (encoder.positions.shape[0], WIDTH))
     state["positions"] = torch.from_numpy(positions.copy())
     steps = [value for value in weights.values() if value.shape == (WIDTH,) and _is_step(value, graph, weights)]
@@ -48,6 +43,7 @@ def load_shipped(encoder: Encoder, name: str = "embedder", folder: Path = FOLDER
         _take_norm(state, f"layers.{number}.attention_norm", norms[2 * number], 2, weights)
         _take_norm(state, f"layers.{number}.output_norm", norms[2 * number + 1], 2, weights)
     encoder.load_state_dict(state)
+    load_words(encoder, folder)
 
 
 def shipped_head(head: nn.Linear, name: str, folder: Path = FOLDER) -> None:
@@ -71,16 +67,11 @@ def _product(
     node: onnx.NodeProto, weights: dict[str, NDArray], made: dict[str, onnx.NodeProto]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Its weights and what is added; `made` says by which node each value is."""
-    if node.op_type == "MatMulIntegerToFloat":
-        weight = (weights[node.input[1]].astype(np.float32) * weights[node.input[3]]).T
-        source = made.get(made[node.input[0]].input[0])
-        if source is not None and source.op_type == "Mul" and source.input[1] in weights:
-            weight = weight * weights[source.input[1]]  # Where inputs are shrunk, weights are larger by as much.
-        return weight, weights[node.input[6]]
-    sizes = {one.name: one.i for one in node.attribute}
-    rows = weights[node.input[1]].astype(np.float32) - 128
-    scales = weights[node.input[2]].reshape(sizes["N"], -1)
-    return (rows * scales[..., None]).reshape(sizes["N"], sizes["K"]), weights[node.input[5]]
+    weight = (weights[node.input[1]].astype(np.float32) * weights[node.input[3]]).T
+    source = made.get(made[node.input[0]].input[0])
+    if source is not None and source.op_type == "Mul" and source.input[1] in weights:
+        weight = weight * weights[source.input[1]]  # Where inputs are shrunk, weights are larger by as much.
+    return weight, weights[node.input[6]]
 
 
 def _is_step(value: NDArray, graph: onnx.GraphProto, weights: dict[str, NDArray]) -> bool:

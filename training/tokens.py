@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from memorist.models.files import FOLDER
 from memorist.recall.fusion import FUSION
 from training.data import FORMS, load_training
-from training.encoder import WIDTH, EmbeddingModel, Encoder, RerankingModel, load_trained
+from training.encoder import WIDTH, EmbeddingModel, Encoder, RerankingModel
 from training.export import write_manifest
 from training.mining import autocast, mine
 from training.sampling import Sampler
@@ -176,7 +176,6 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="what to train on; without it --out is read")
     parser.add_argument("--out", type=Path, default=TRAINED, help="the head, as a safetensors file")
     parser.add_argument("--weights", type=Path, default=FOLDER, help="the embedder and the reranker that it follows")
-    parser.add_argument("--trained", type=Path, help="the reranker that it follows, as training.refine wrote it")
     parser.add_argument("--add-to", type=Path, help="folder of weights whose embedder gets the head")
     parser.add_argument("--steps", type=int, default=4100)
     parser.add_argument("--questions", type=int, default=QUESTIONS)
@@ -187,8 +186,6 @@ def main() -> None:
         torch.set_float32_matmul_precision("high")
         tables = build_tables(load_training(arguments.data), TOKENIZER, FORMS, device())
         embedder, reranker = _shipped(arguments.weights)
-        if arguments.trained is not None:
-            load_trained(reranker, arguments.trained, "reranker")
         sampler = Sampler(tables, mine(embedder, tables, text=FUSION.text), seed=11)
         head.to(device()).train()
         train(head, embedder.encoder, reranker, tables, sampler, arguments.steps, arguments.questions)

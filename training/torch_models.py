@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from training.encoder import EmbeddingModel, RerankingModel, load_base, load_trained, trained_shape
+from training.encoder import EmbeddingModel, RerankingModel, load_trained, load_words, trained_layers
 
 TOKENIZER = Path(__file__).parent.parent / "src/memorist/models/weights/tokenizer.json"
 LIMIT = 256
@@ -46,17 +46,17 @@ class TorchReranker:
         return self.model(*padded(encodings, device)).cpu().tolist()
 
 
-def load_embedder(weights: Path, base: Path, name: str = "embedder") -> TorchEmbedder:
-    model = EmbeddingModel(trained_shape(weights, name))
-    load_base(model.encoder, base)
-    load_trained(model, weights, name)
+def load_embedder(trained: Path, words: Path, name: str = "embedder") -> TorchEmbedder:
+    model = EmbeddingModel(trained_layers(trained, name))
+    load_words(model.encoder, words)
+    load_trained(model, trained, name)
     return TorchEmbedder(model.to(device()))
 
 
-def load_reranker(weights: Path, base: Path, name: str = "teacher") -> TorchReranker:
-    model = RerankingModel(trained_shape(weights, name))
-    load_base(model.encoder, base)
-    load_trained(model, weights, name)
+def load_reranker(trained: Path, words: Path, name: str = "reranker") -> TorchReranker:
+    model = RerankingModel(trained_layers(trained, name))
+    load_words(model.encoder, words)
+    load_trained(model, trained, name)
     return TorchReranker(model.to(device()))
 
 

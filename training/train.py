@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -59,8 +59,6 @@ RERANKER = Recipe(
     random=2,
     forms=(("reranked", 0.8), ("embedded", 0.1), ("bare", 0.1)),
 )
-STUDENTS = replace(RERANKER, steps=1800, rate=4e-4)
-DISTILLED = replace(EMBEDDER, steps=1200, rate=6e-5, same=8, anywhere=3, mine_again=(0.5,))
 
 Teacher = Callable[[Tensor, Tensor, str], Tensor]
 """Scores of units (a row for each question) in a form."""
@@ -82,10 +80,8 @@ def train_embedder(
     recipe: Recipe,
     seed: int,
     without: Collection[str] = (),
-    teacher: Teacher | None = None,
-    distilled: float = 1.0,
 ) -> None:
-    """In-batch contrast over all passages of the step; with a teacher, also its ranking of each question's own list."""
+    """In-batch contrast over all passages of the step."""
     sampler = Sampler(tables, negatives, seed, without)
 
     def loss_of(form: str) -> Tensor:
@@ -101,13 +97,7 @@ def train_embedder(
         # Another of the question's own answers, wherever it came from, is no negative.
         masked = (flat[None, :, None] == tables.positives[questions][:, None, :]).any(2) | (flat < 0)[None, :]
         masked[torch.arange(count, device=flat.device), target] = False
-        loss = F.cross_entropy(scores.masked_fill(masked, -1e4), target)
-        if teacher is not None:
-            own = scores.view(count, count, width)[torch.arange(count), torch.arange(count)]
-            empty = units < 0
-            wanted = teacher(questions, units.clamp(min=0), form).masked_fill(empty, -1e4).softmax(1)
-            loss = loss + distilled * F.cross_entropy(own.masked_fill(empty, -1e4), wanted)
-        return loss
+        return F.cross_entropy(scores.masked_fill(masked, -1e4), target)
 
     again = {int(recipe.steps * share) for share in recipe.mine_again}
 
@@ -140,31 +130,22 @@ def train_reranker(
     _run(model, loss_of, recipe, seed, lambda _: None)
 
 
-def train_students(
-    students: Sequence[RerankingModel],
-    tables: Tables,
-    recipe: Recipe,
-    seed: int,
-    drawn: Callable[[str], Lists],
+def train_follower(
+    student: RerankingModel, tables: Tables, recipe: Recipe, seed: int, drawn: Callable[[str], Lists]
 ) -> None:
-    """Small rerankers, all on the same lists: they follow the teacher's scores, and the answer a little."""
+    """It follows the teacher's scores, and the answer a little."""
 
     def loss_of(form: str) -> Tensor:
         lists = drawn(form)
         empty = lists.units < 0
         wanted = lists.wanted.masked_fill(empty, -1e4)
         target = torch.zeros(len(wanted), dtype=torch.long, device=wanted.device)
-        total = torch.zeros((), device=wanted.device)
-        for student in students:
-            scores = rerank_units(student, tables, lists.questions, lists.units.clamp(min=0), form, recipe.groups)
-            scores = scores.masked_fill(empty, -1e4)
-            followed = F.cross_entropy(scores, wanted.softmax(1))
-            total = total + followed + recipe.gold * F.cross_entropy(scores, target)
-            if recipe.margins:
-                total = total + recipe.margins * _apart(scores, wanted, empty)
-        return total / len(students)
+        scores = rerank_units(student, tables, lists.questions, lists.units.clamp(min=0), form, recipe.groups)
+        scores = scores.masked_fill(empty, -1e4)
+        followed = F.cross_entropy(scores, wanted.softmax(1)) + recipe.gold * F.cross_entropy(scores, target)
+        return followed + recipe.margins * _apart(scores, wanted, empty)
 
-    _run(nn.ModuleList(students), loss_of, recipe, seed, lambda _: None)
+    _run(student, loss_of, recipe, seed, lambda _: None)
 
 
 def judged_by(
@@ -241,8 +222,7 @@ def _run(
             loss = loss_of(form)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
-        for part in model if isinstance(model, nn.ModuleList) else [model]:
-            torch.nn.utils.clip_grad_norm_(part.parameters(), 1.0)
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         schedule.step()
         shown += loss.detach()

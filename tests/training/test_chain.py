@@ -1,4 +1,4 @@
-"""The whole chain on one small conversation: data, mining, all four trainings, evaluation, export, use.
+"""The whole chain on one small conversation: data, mining, both trainings, evaluation, whole numbers, use.
 
 It needs torch, safetensors and onnx (training/requirements.txt), which users of Memorist never install. Where torch is
 missing these tests are skipped, and the run says so; with MEMORIST_TRAINING_TESTS=1 it fails instead.
@@ -28,10 +28,12 @@ from memorist.recall.fusion import FUSION
 from training import compare, run
 from training.average import average
 from training.data import cut_into_units, load_benchmark, load_training, write_out
-from training.encoder import SHAPES, EmbeddingModel, RerankingModel, _means, load_base, read_parts, shrink
+from training.encoder import EmbeddingModel, RerankingModel, _means, load_base, read_parts
 from training.evaluate import evaluate, read_scores, summarize
-from training.export import export, reranker_graph
+from training.export import reranker_graph
 from training.mining import mine
+from training.quantize import Recipe, quantize
+from training.rounding import round_encoder, set_ranges
 from training.run import STAGES, Job
 from training.sampling import Sampler
 from training.tables import CLS, SEP, build_tables
@@ -89,21 +91,21 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def trained(conversations_file: Path, base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("trained")
-    job = Job(conversations_file, base, out, steps=2, questions=4, shape="1", students=("1",))
+    job = Job(conversations_file, base, out, steps=2, questions=4, layers=1)
     for stage in STAGES.values():
         stage(job)
     return out
 
 
-def test_without_a_stage_what_is_shipped_is_trained(
+def test_without_a_stage_both_are_trained(
     conversations_file: Path, base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     places = ["--data", str(conversations_file), "--base", str(base), "--out", str(tmp_path)]
-    command = ["run", *places, "--steps", "1", "--questions", "4", "--shape", "1"]
+    command = ["run", *places, "--steps", "1", "--questions", "4", "--layers", "1"]
     monkeypatch.setattr("sys.argv", command)
     run.main()
     assert {path.name for path in tmp_path.glob("*-0.safetensors")} == {
-        f"{name}{number}-0.safetensors" for name in ("embedder", "teacher") for number in ("", "1", "2")
+        f"{name}{number}-0.safetensors" for name in ("embedder", "reranker") for number in ("", "1", "2")
     }
     monkeypatch.setattr("sys.argv", [*command, "nothing"])
     with pytest.raises(SystemExit):
@@ -111,52 +113,60 @@ def test_without_a_stage_what_is_shipped_is_trained(
 
 
 def test_average_is_between_its_models(trained: Path, tmp_path: Path) -> None:
-    average([trained / "embedder", trained / "distilled"], tmp_path / "both" / "distilled")
-    places = (trained, "embedder"), (trained, "distilled"), (tmp_path / "both", "distilled")
+    average([trained / "embedder1", trained / "embedder2"], tmp_path / "both" / "mean")
+    places = (trained, "embedder1"), (trained, "embedder2"), (tmp_path / "both", "mean")
     left, right, mean = (read_parts(*place) for place in places)
     for key, tensor in mean.items():
         assert torch.allclose(tensor, (left[key] + right[key]) / 2, atol=1e-3)
     with pytest.raises(ValueError, match="not of one kind"):
-        average([trained / "embedder", trained / "teacher"], tmp_path / "odd")
+        average([trained / "embedder", trained / "reranker"], tmp_path / "odd")
     with pytest.raises(FileNotFoundError):
         average([trained / "embedder", trained / "nothing"], tmp_path / "none")
 
 
-def test_export_gives_what_was_trained(trained: Path, base: Path, tmp_path: Path) -> None:
-    export(trained, base, tmp_path)
+@pytest.fixture(scope="module")
+def weights(trained: Path, conversations_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What is shipped: the trained parts in whole numbers, with their words."""
+    out = tmp_path_factory.mktemp("weights")
+    for name in ("embedder", "reranker"):
+        quantize(name, load_training(conversations_file), trained, out, Recipe(steps=2, tokens=256), words=trained)
+    return out
+
+
+def test_what_is_shipped_says_what_was_trained(trained: Path, weights: Path) -> None:
     texts = ["Ada bought a piano.", "A much longer sentence about the garden and the puppy that Mel found.", ""]
-    exact = load_embedder(trained, base).embed(texts)
-    assert (exact * LocalEmbedder(folder=tmp_path).embed(texts)).sum(1) == pytest.approx(np.ones(3), abs=0.01)
-    wanted = np.array(load_reranker(trained, base).score("What piano?", texts))
-    scored = np.array(LocalReranker(folder=tmp_path).score("What piano?", texts))
-    # The head's bias is left out of the export: it moves all scores alike.
-    assert scored - scored.mean() == pytest.approx(wanted - wanted.mean(), abs=0.05)
+    exact = load_embedder(trained, trained).embed(texts)
+    assert (exact * LocalEmbedder(folder=weights).embed(texts)).sum(1) == pytest.approx(np.ones(3), abs=0.02)
+    wanted = np.array(load_reranker(trained, trained).score("What piano?", texts))
+    scored = np.array(LocalReranker(folder=weights).score("What piano?", texts))
+    # The head's bias is left out of the graph: it moves all scores alike.
+    assert scored - scored.mean() == pytest.approx(wanted - wanted.mean(), abs=0.1)
 
 
-@pytest.mark.parametrize("name", ["2", "2n", "3q"])
-def test_a_small_reranker_scores_alike_in_torch_and_onnx(base: Path, name: str) -> None:
+def test_a_reranker_scores_alike_in_torch_and_onnx() -> None:
     torch.manual_seed(0)
-    teacher = RerankingModel(SHAPES["1"])
-    load_base(teacher.encoder, base)
-    deeper = RerankingModel(SHAPES["3"])
-    for layer in deeper.encoder.layers:
-        layer.load_state_dict(teacher.encoder.layers[0].state_dict())
-    student = shrink(deeper, SHAPES[name]).eval()
-    words, mask = torch.randn(2, 30, 384), torch.ones(2, 30, dtype=torch.bool)
-    session = onnxruntime.InferenceSession(reranker_graph(student, "float").SerializeToString())
-    segments = (torch.arange(30) > 9).expand(2, 30)
-    feed = {"words": words.numpy(), "mask": mask.int().numpy(), "segments": segments.float().numpy()}
-    (found,) = session.run(None, feed)
+    model = RerankingModel(2).eval()
+    words, mask, types = (
+        torch.randn(2, 30, 384),
+        torch.ones(2, 30, dtype=torch.bool),
+        torch.arange(30).expand(2, 30) > 9,
+    )
     # Random words instead of real ones: what is compared is the graph.
-    student.encoder.word_rows, student.encoder.word_scales = words.reshape(60, 384), torch.ones(60)
-    wanted = student(torch.arange(60).view(2, 30), mask, segments.long()).detach().numpy()
+    model.encoder.word_rows, model.encoder.word_scales = words.reshape(60, 384), torch.ones(60)
+    read = torch.arange(60).view(2, 30), mask, types.long()
+    round_encoder(model.encoder)
+    set_ranges(model.encoder, lambda: model.encoder(*read))
+    session = onnxruntime.InferenceSession(reranker_graph(model).SerializeToString())
+    feed = {"words": words.numpy(), "mask": mask.int().numpy(), "segments": types.float().numpy()}
+    (found,) = session.run(None, feed)
+    wanted = model(*read).detach().numpy()
     assert found - found.mean() == pytest.approx(wanted - wanted.mean(), abs=0.01)
 
 
 def test_negatives_are_never_answers(conversations_file: Path, base: Path) -> None:
     conversations = load_training(conversations_file)
     tables = build_tables(conversations, TOKENIZER, ("embedded",), torch.device("cpu"))
-    model = EmbeddingModel(SHAPES["1"])
+    model = EmbeddingModel(1)
     load_base(model.encoder, base)
     sampler = Sampler(tables, mine(model, tables), seed=1)
     questions = sampler.questions(8)
@@ -205,16 +215,15 @@ def test_the_export_is_compared_with_scores_saved_elsewhere(
     benchmark: Path,
     embedder_of_words: object,
     trained: Path,
-    base: Path,
+    weights: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    reranker = load_reranker(trained, base)
+    reranker = load_reranker(trained, trained)
     fresh = evaluate([benchmark], embedder_of_words, reranker, FUSION, save=tmp_path)["small"]  # type: ignore[arg-type]
     assert summarize(read_scores(load_benchmark(benchmark), tmp_path / "small.npz"), FUSION) == fresh
-    export(trained, base, tmp_path / "weights")
-    command = ["compare", str(benchmark), "--weights", str(tmp_path / "weights")]
+    command = ["compare", str(benchmark), "--weights", str(weights)]
     monkeypatch.setattr("sys.argv", [*command, "--scores", str(tmp_path)])
     compare.main()
     rows = capsys.readouterr().out.splitlines()
@@ -238,9 +247,9 @@ def embedder_of_words() -> object:
 def test_rows_without_padding_give_the_same_as_padded_ones(base: Path) -> None:
     """On an accelerator the padding is not computed; there it is another kernel, here the same by a mask."""
     torch.manual_seed(0)
-    model = RerankingModel(SHAPES["1"]).eval()
+    model = RerankingModel(1).eval()
     load_base(model.encoder, base)
-    two = RerankingModel(SHAPES["2"]).eval().encoder
+    two = RerankingModel(2).eval().encoder
     two.load_state_dict(
         model.encoder.state_dict()
         | {f"layers.{to}.{k}": v for to in (0, 1) for k, v in model.encoder.layers[0].state_dict().items()}
@@ -261,7 +270,7 @@ def test_rows_without_padding_give_the_same_as_padded_ones(base: Path) -> None:
 
 def test_a_mined_passage_may_share_the_words_or_the_meaning(conversations_file: Path, base: Path) -> None:
     tables = build_tables(load_training(conversations_file), TOKENIZER, ("bare", "embedded"), torch.device("cpu"))
-    model = EmbeddingModel(SHAPES["1"])
+    model = EmbeddingModel(1)
     load_base(model.encoder, base)
     by_words = mine(model, tables, text=1.0).same_conversation
     rows = tables.passages["bare"]
@@ -274,7 +283,7 @@ def test_a_run_never_sees_questions_of_the_sources_it_goes_without(conversations
     conversations = load_training(conversations_file)
     both = [conversations[0], replace(conversations[1], source="cosmos")]
     tables = build_tables(both, TOKENIZER, ("embedded",), torch.device("cpu"))
-    model = EmbeddingModel(SHAPES["1"])
+    model = EmbeddingModel(1)
     load_base(model.encoder, base)
     negatives = mine(model, tables)
     drawn = Sampler(tables, negatives, seed=1, without=("cosmos",)).questions(len(THINGS))

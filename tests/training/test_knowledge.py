@@ -10,12 +10,12 @@ from tokenizers import Tokenizer  # noqa: E402
 from memorist.models.files import FOLDER  # noqa: E402
 from memorist.models.tagger import OUTPUTS, pair_of, pooling  # noqa: E402
 from memorist.models.values import RULINGS, Passage  # noqa: E402
-from training.encoder import SHAPES  # noqa: E402
 from training.knowledge.data import PAIRS, SESSIONS, examples, load, pairs, split  # noqa: E402
 from training.knowledge.export import comparer_graph, tagger_graph  # noqa: E402
 from training.knowledge.models import JudgingModel, TaggingModel  # noqa: E402
 from training.knowledge.run import augmented, limited, unlabelled  # noqa: E402
 from training.knowledge.train import Recipe, judging_loss, tagged, tagging_loss, train  # noqa: E402
+from training.rounding import round_encoder, set_ranges  # noqa: E402
 from training.torch_models import padded  # noqa: E402
 
 EXAMPLES = list(examples(load(SESSIONS)))
@@ -25,7 +25,7 @@ TOKENIZER = limited(Tokenizer.from_file(str(FOLDER / "tokenizer.json")))
 
 def small(kind: type) -> torch.nn.Module:
     torch.manual_seed(1)
-    model = kind(SHAPES["1"])
+    model = kind(1)
     for value in model.parameters():
         torch.nn.init.normal_(value, std=0.05)
     model.encoder.word_rows.random_(-60, 60)
@@ -84,7 +84,10 @@ def test_what_is_exported_says_what_was_trained(kind: type) -> None:
     examples_ = EXAMPLES[:4]
     encodings = TOKENIZER.encode_batch([pair_of(one.passage) for one in examples_])
     ids, mask, types = padded(encodings, torch.device("cpu"))
-    graph = tagger_graph(model, "float") if kind is TaggingModel else comparer_graph(model, "float")
+    round_encoder(model.encoder)
+    with torch.no_grad():
+        set_ranges(model.encoder, lambda: model.encoder(ids, mask, types))
+    graph = tagger_graph(model) if kind is TaggingModel else comparer_graph(model)
     session = onnxruntime.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
     words = model.encoder.word_rows[ids].float() * model.encoder.word_scales[ids].unsqueeze(-1)
     feed = {"words": words.numpy(), "mask": mask.int().numpy(), "segments": types.float().numpy()}

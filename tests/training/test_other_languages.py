@@ -18,9 +18,8 @@ from memorist.models.embedder import OtherLanguages
 from memorist.models.files import FOLDER
 from training import languages
 from training.data import Conversation, Message, Question
-from training.encoder import write_parts
+from training.encoder import save_trained
 from training.export import write_manifest
-from training.knowledge.models import halves
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(600)]
 
@@ -42,7 +41,7 @@ def test_runs_are_trained_averaged_and_exported(tmp_path: Path) -> None:
         model = languages.with_words(FOLDER, layers=1)
         languages.run(told(), model, FOLDER, stages, seed)
         runs.append(tmp_path / str(seed))
-        write_parts(halves(model), model.encoder.shape, runs[-1], languages.NAME)
+        save_trained(model, runs[-1], languages.NAME)
     to = tmp_path / "mean"
     languages.averaged(runs, (0.4, 0.6), FOLDER, to, layers=1)
     for name in ("many_rows.npy", "many_scales.npy", "many_tokenizer.json"):

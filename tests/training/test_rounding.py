@@ -17,7 +17,7 @@ else:
 
 from memorist.models.files import FOLDER
 from training.data import Conversation, Message, Question
-from training.encoder import EmbeddingModel
+from training.encoder import EmbeddingModel, save_trained
 from training.quantize import Recipe, quantize, taught
 from training.rounding import LARGEST_WEIGHT, RoundedLinear
 from training.shipped import load_shipped
@@ -33,8 +33,17 @@ def told() -> list[Conversation]:
     return [Conversation("synth", said, [Question("When did Ada get a garden?", (1,))])]
 
 
-def test_the_graph_computes_what_was_taught_in_any_company(tmp_path: Path) -> None:
-    model = quantize("embedder", told(), FOLDER, tmp_path, Recipe(steps=2, tokens=256))
+@pytest.fixture(scope="module")
+def shipped_in_full(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Trained parts: the shipped embedder, with what rounding left of it."""
+    model, folder = EmbeddingModel(), tmp_path_factory.mktemp("trained")
+    load_shipped(model.encoder)
+    save_trained(model, folder, "embedder")
+    return folder
+
+
+def test_the_graph_computes_what_was_taught_in_any_company(shipped_in_full: Path, tmp_path: Path) -> None:
+    model = quantize("embedder", told(), shipped_in_full, tmp_path, Recipe(steps=2, tokens=256))
     network = onnxruntime.InferenceSession(tmp_path / "embedder.onnx", providers=["CPUExecutionProvider"])
     ids = torch.randint(1000, 20_000, (3, 24), generator=torch.Generator().manual_seed(1))
     mask = torch.ones(3, 24, dtype=torch.bool)
@@ -48,8 +57,8 @@ def test_the_graph_computes_what_was_taught_in_any_company(tmp_path: Path) -> No
     assert np.abs(alone[0] - found[0]).max() < 1e-7
 
 
-def test_what_was_written_is_read_again(tmp_path: Path) -> None:
-    model = quantize("embedder", told(), FOLDER, tmp_path, Recipe(steps=1, tokens=256))
+def test_what_was_written_is_read_again(shipped_in_full: Path, tmp_path: Path) -> None:
+    model = quantize("embedder", told(), shipped_in_full, tmp_path, Recipe(steps=1, tokens=256))
     again = taught("embedder", tmp_path)
     ids, mask = torch.tensor([[101, 2054, 2003, 102]]), torch.ones(1, 4, dtype=torch.bool)
     with torch.no_grad():

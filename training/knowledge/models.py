@@ -5,15 +5,15 @@ from torch import Tensor, nn
 
 from memorist.models.tagger import OUTPUTS
 from memorist.models.values import RULINGS
-from training.encoder import SHAPES, WIDTH, Encoder, Shape
+from training.encoder import LAYERS, WIDTH, Encoder
 
 
 class TaggingModel(nn.Module):
     """Says something of each sentence of a message, from the mean of its tokens."""
 
-    def __init__(self, shape: Shape = SHAPES["6"], **options: float) -> None:
+    def __init__(self, layers: int = LAYERS, **options: float) -> None:
         super().__init__()
-        self.encoder = Encoder(shape, **options)
+        self.encoder = Encoder(layers, **options)
         self.dropout = nn.Dropout(0.1)
         self.head = nn.Linear(WIDTH, OUTPUTS)
 
@@ -25,9 +25,9 @@ class TaggingModel(nn.Module):
 class JudgingModel(nn.Module):
     """Says how two facts stand to each other, from the mean of both."""
 
-    def __init__(self, shape: Shape = SHAPES["6"], **options: float) -> None:
+    def __init__(self, layers: int = LAYERS, **options: float) -> None:
         super().__init__()
-        self.encoder = Encoder(shape, **options)
+        self.encoder = Encoder(layers, **options)
         self.dropout = nn.Dropout(0.1)
         self.head = nn.Linear(WIDTH, len(RULINGS))
 
@@ -35,11 +35,6 @@ class JudgingModel(nn.Module):
         hidden = self.encoder(ids, mask, types)
         kept = mask.unsqueeze(-1).to(hidden.dtype)
         return self.head(self.dropout((hidden * kept).sum(1) / kept.sum(1))).float()
-
-
-def halves(model: nn.Module) -> dict[str, Tensor]:
-    """What is trained, without the words."""
-    return {key: tensor for key, tensor in model.state_dict().items() if not key.startswith("encoder.word_")}
 
 
 def mean_of(states: list[dict[str, Tensor]]) -> dict[str, Tensor]:

