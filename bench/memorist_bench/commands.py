@@ -23,6 +23,9 @@ def recall(
     language: Annotated[
         list[str] | None, typer.Option(metavar="CODE", help="Our own set in en, de, es, fr, zh, ja or ru; repeatable.")
     ] = None,
+    pooled: Annotated[
+        bool, typer.Option("--pooled", help="All conversations of a file as one user's, not one user for each.")
+    ] = False,
     no_rerank: Annotated[bool, typer.Option("--no-rerank", help="Without the reranker.")] = False,
     by_category: Annotated[bool, typer.Option("--by-category", help="Also for each category of questions.")] = False,
     ablation: Annotated[
@@ -41,25 +44,30 @@ def recall(
     """Measure how well recall finds, on benchmark files in the normalized format, LoCoMo's or LongMemEval's, or on our
     own conversations in several languages (--language).
 
-    The messages are stored as a client would store them, one user for each case, and every question that has evidence
-    is asked for 20 memories. Without --data or --database it happens in a temporary folder; in a given database the
-    rows are erased afterwards. With --json each file gives one JSON document on a line of its own.
+    The messages are stored as a client would store them, one user for each case (--pooled: for all), and every question
+    that has evidence is asked for 20 memories. Without --data or --database it happens in a temporary folder; in a
+    given database the rows are erased afterwards. With --json each file gives one JSON document on a line of its own.
     """
-    from memorist_bench.datasets import LANGUAGES, of_language, read_benchmark, with_fewer_questions
+    from memorist_bench import datasets
     from memorist_bench.quality import measure_recall
 
     if limit is not None and limit < 1:
         raise InvalidField("--limit must be at least 1.", field="limit")
     for code in language or ():
-        if code not in LANGUAGES:
-            raise InvalidField(f"--language must be one of {', '.join(LANGUAGES)}.", field="language")
-    benchmarks = [*(read_benchmark(Path(file)) for file in files or ()), *map(of_language, language or ())]
+        if code not in datasets.LANGUAGES:
+            raise InvalidField(f"--language must be one of {', '.join(datasets.LANGUAGES)}.", field="language")
+    benchmarks = [
+        *(datasets.read_benchmark(Path(file)) for file in files or ()),
+        *map(datasets.of_language, language or ()),
+    ]
     if not benchmarks:
         raise Invalid("Name a file, or a set of our own with --language.", field="file")
     results = []
     for benchmark in benchmarks:
+        if pooled:
+            benchmark = datasets.pooled(benchmark)
         if limit is not None:
-            benchmark = with_fewer_questions(benchmark, limit)
+            benchmark = datasets.with_fewer_questions(benchmark, limit)
         with scratch(flags) as space, progress_bar() as report:
             result = measure_recall(
                 space.core, space.tenant, space.prefix, benchmark,

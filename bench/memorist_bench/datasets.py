@@ -8,7 +8,7 @@ import json
 import lzma
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -91,6 +91,26 @@ def with_fewer_questions(benchmark: Benchmark, limit: int) -> Benchmark:
         if kept:
             cases.append(Case(case.id, case.messages, kept))
     return Benchmark(benchmark.name, cases)
+
+
+def pooled(benchmark: Benchmark) -> Benchmark:
+    """All cases as one person's: each question is asked of all that was said in any of them."""
+    messages: list[BenchmarkMessage] = []
+    questions: list[BenchmarkQuestion] = []
+    for case in benchmark.cases:
+        messages += [
+            replace(message, id=f"{case.id}/{message.id}", session=f"{case.id}/{message.session}")
+            for message in case.messages
+        ]
+        questions += [
+            replace(
+                question,
+                id=f"{case.id}/{question.id}",
+                evidence=frozenset(f"{case.id}/{number}" for number in question.evidence),
+            )
+            for question in case.questions
+        ]
+    return Benchmark(f"{benchmark.name}, pooled", [Case("pooled", messages, questions)])
 
 
 def _benchmark(path: Path, content: Any) -> Benchmark:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memorist.errors import Invalid
-from memorist_bench.datasets import LANGUAGES, of_language, read_benchmark, with_fewer_questions
+from memorist_bench.datasets import LANGUAGES, of_language, pooled, read_benchmark, with_fewer_questions
 
 
 def test_the_normalized_format(files: dict[str, Path]) -> None:
@@ -51,6 +51,21 @@ def test_fewer_questions_leave_out_the_cases_that_nobody_asks_about(files: dict[
     fewer = with_fewer_questions(benchmark, 2)
     assert [[question.id for question in case.questions] for case in fewer.cases] == [["q0", "q2"]]
     assert with_fewer_questions(benchmark, 4) is benchmark
+
+
+def test_pooled_conversations_are_one_case_that_keeps_its_evidence_apart(files: dict[str, Path]) -> None:
+    cases = read_benchmark(files["normalized"]).cases
+    (case,) = pooled(read_benchmark(files["normalized"])).cases
+    texts = {message.id: message.text for message in case.messages}
+    assert list(texts.values()) == [message.text for one in cases for message in one.messages]
+    assert len({message.session for message in case.messages}) == sum(
+        len({message.session for message in one.messages}) for one in cases
+    )
+    assert [{texts[number] for number in question.evidence} for question in case.questions] == [
+        {message.text for message in one.messages if message.id in question.evidence}
+        for one in cases
+        for question in one.questions
+    ]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from memorist.core import Core
 from memorist.platform import validation
 from memorist.recall.fusion import ABLATIONS
 from memorist.settings import Settings
-from memorist_bench.datasets import Benchmark, BenchmarkMessage, BenchmarkQuestion, Case, read_benchmark
+from memorist_bench.datasets import Benchmark, BenchmarkMessage, BenchmarkQuestion, Case, pooled, read_benchmark
 from memorist_bench.quality import FRONTIER, measure_recall
 
 KEYS = {
@@ -47,6 +47,15 @@ def test_categories_are_measured_apart(core: Core, tenant: str, files: dict[str,
         "work": 1,
         "time": 1,
     }
+
+
+def test_pooled_conversations_are_asked_as_one_user(core: Core, tenant: str, files: dict[str, Path]) -> None:
+    result = measure_recall(
+        core, tenant, "run", pooled(read_benchmark(files["normalized"])),
+        rerank=False, by_category=False, report=lambda *_: None,
+    )  # fmt: skip
+    assert (result["name"], result["questions"]) == ("tiny, pooled", 4)
+    assert result["recall@20"] == 1.0
 
 
 def test_each_part_is_switched_off_in_turn(core: Core, tenant: str, files: dict[str, Path]) -> None:
