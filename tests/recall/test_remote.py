@@ -341,6 +341,15 @@ def test_batch_of_more_texts_than_are_taken_is_halved_and_the_next_is_not(embedd
     assert [size for size in sizes if size > 20] == [64, 32, 32]
 
 
+def test_strange_answer_that_passes_makes_no_later_batch_smaller(embeddings: ScriptedServer) -> None:
+    embeddings.scripts = [says({"error": "overloaded"})]
+    model = embedder_at(embeddings)
+    texts = [f"text {number}" for number in range(64)]
+    for _ in range(2):
+        assert np.allclose(model.embed_tokens(texts).vectors, [word_vector(text) for text in texts], atol=1e-5)
+    assert len(embeddings.requests[-1].body["input"]) == 64
+
+
 @pytest.mark.parametrize("code", [400, 401, 422, 500, 503])
 def test_no_text_is_to_blame_where_nothing_is_taken(embeddings: ScriptedServer, code: int) -> None:
     embeddings.always = status(code)

@@ -106,7 +106,7 @@ class RemoteEmbedder:
             return self._taken_at_last(texts[0], np.zeros_like(sample))
         half = (len(texts) + 1) // 2
         made = [*self._taken(texts[:half], is_part=True), *self._taken(texts[half:], is_part=True)]
-        if refusal.status != _FAILED and all(row.any() for row in made):
+        if refusal.status in _REFUSALS and all(row.any() for row in made):
             self._most = min(self._most, half)  # They were only too many.
         return made
 
