@@ -376,6 +376,28 @@ def test_user_of_any_script_is_acted_for(hooks: Hooks) -> None:
     assert hooks.log() == []
 
 
+@pytest.mark.parametrize("first", ["anna", "bert"])
+def test_hooks_of_two_names_each_keep_a_session_for_their_user(hooks: Hooks, first: str) -> None:
+    """Both run at every event of it, in any order."""
+    installs = {"anna": ["--user", "anna", "--name", "work"], "bert": ["--user", "bert", "--name", "../home"]}
+    order = sorted(installs, key=lambda user: user != first)
+    hooks.transcript.write_text(as_text(CONVERSATION))
+    for event in ("UserPromptSubmit", "SessionEnd"):
+        for user in order:
+            hooks.flags = installs[user]
+            assert hooks(event) is None
+
+    def kept(user: str) -> list[str]:
+        with opened(hooks.folder) as core:
+            rows = core.memories.list(Principal("local", Role.USER, user), kind=Kind.CHAT_MESSAGE, limit=100).items
+            return [row.content for row in sorted(rows, key=lambda row: row.id)]
+
+    for user in installs:
+        eventually(lambda user=user: kept(user) == SAID)
+    assert hooks.log() == []
+    assert not list((hooks.folder / "claude-code").glob("*.offset"))
+
+
 def test_log_holds_no_secrets_and_stays_small(tmp_path: Path) -> None:
     key = f"AKIA{'Q3EGRIZ7X2M4PL5K'}"
     log_fault(tmp_path, ValueError(f"bad {key}"))

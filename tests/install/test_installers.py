@@ -4,6 +4,7 @@ import json
 import os
 import stat
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -523,6 +524,18 @@ def test_hooks_belong_to_the_name_that_they_were_installed_under(home: Home) -> 
         changes = home.installer.uninstall(Host.CLAUDE_CODE, None, dry_run=False, name=name)
         assert all(change.is_needed for change in changes)
         assert hooked() == left
+
+
+def test_hooks_that_would_do_the_same_as_those_of_another_name_take_their_place(home: Home) -> None:
+    path = home.folder / ".claude/settings.json"
+    elsewhere = Launcher(LAUNCHER.program, ["--data", "/elsewhere"], "memory")
+    for launcher in (elsewhere, LAUNCHER, replace(LAUNCHER, name="memory")):
+        home.install(Host.CLAUDE_CODE, launcher)
+    for event, groups in parsed(path)["hooks"].items():
+        command = f"/opt/bin/memorist hook claude-code {event} --data /data --name memory"
+        assert groups == [{"hooks": [{"type": "command", "command": command, "timeout": 10}]}]
+    assert not any(home.install(Host.CLAUDE_CODE, replace(LAUNCHER, name="memory")))
+    assert set(parsed(home.folder / ".claude.json")["mcpServers"]) == {"memorist", "memory"}
 
 
 def test_name_that_no_tool_can_have_is_refused(cli: Cli) -> None:  # noqa: F811

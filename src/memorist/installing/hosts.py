@@ -5,7 +5,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -136,14 +136,25 @@ def _json_server(path: Path, group: str, name: str, server: dict[str, Any]) -> P
 
 
 def _json_hooks(path: Path, launcher: Launcher) -> Part:
+    def is_ours(hook: Any) -> bool:
+        return _name_of_our_hook(hook) == launcher.name
+
+    def is_twin(hook: Any) -> bool:
+        """Whether it is another name's and does the same: each session would be told what is remembered twice."""
+        other = _name_of_our_hook(hook)
+        if other in (None, launcher.name):
+            return False
+        return any(hook["command"] == replace(launcher, name=other).hook(event) for event in HOOK_EVENTS)
+
     def entry(event: str) -> dict[str, Any]:
         hook = {"type": "command", "command": launcher.hook(event), "timeout": _HOOK_TIMEOUT_S}
         return {"hooks": [hook]}
 
     def add(text: str) -> tuple[str, Paths]:
         made: Paths = set()
+        text = _hooks_taken_out(text, is_twin)
         for event in HOOK_EVENTS:
-            ours = _our_hooks(text, event, launcher.name)
+            ours = _hooks_of(text, event, is_ours)
             if ours:
                 for found in ours:
                     node = jsonc.find(jsonc.parse(text), (*found, "command"))
@@ -158,33 +169,37 @@ def _json_hooks(path: Path, launcher: Launcher) -> Part:
         return text, made
 
     def take_out(text: str, made: Paths) -> str:
-        events = jsonc.find(jsonc.parse(text), ("hooks",))
-        for event in list(events.value) if events is not None and isinstance(events.value, dict) else ():
-            for found in reversed(_our_hooks(text, event, launcher.name)):
-                group = jsonc.find(jsonc.parse(text), found[:-1])
-                assert group is not None
-                # Our group goes as a whole; from one that others share, only our hook.
-                text = jsonc.remove(text, found[:-2] if len(group.items) == 1 else found)
-        return _without_empty(text, made)
+        return _without_empty(_hooks_taken_out(text, is_ours), made)
 
     by_hand = _shown({"hooks": {event: [entry(event)] for event in HOOK_EVENTS}})
     named = "" if launcher.name == NAME else f" with --name {launcher.name}"
     what = f"the hooks that run `memorist hook {Host.CLAUDE_CODE}`{named}"
 
     def others(text: str) -> Any:
-        return _without_hooks(jsonc.parse(text).value, launcher.name)
+        return _without_hooks(jsonc.parse(text).value, lambda hook: is_ours(hook) or is_twin(hook))
 
     return Part(path, add, take_out, others, by_hand, what)
 
 
-def _our_hooks(text: str, event: str, name: str) -> list[tuple[str | int, ...]]:
-    """Where the hooks of an event stand that run us, and belong to a name."""
+def _hooks_taken_out(text: str, which: Callable[[Any], bool]) -> str:
+    events = jsonc.find(jsonc.parse(text), ("hooks",))
+    for event in list(events.value) if events is not None and isinstance(events.value, dict) else ():
+        for found in reversed(_hooks_of(text, event, which)):
+            group = jsonc.find(jsonc.parse(text), found[:-1])
+            assert group is not None
+            # Our group goes as a whole; from one that others share, only our hook.
+            text = jsonc.remove(text, found[:-2] if len(group.items) == 1 else found)
+    return text
+
+
+def _hooks_of(text: str, event: str, which: Callable[[Any], bool]) -> list[tuple[str | int, ...]]:
+    """Where those hooks of an event stand."""
     groups = jsonc.find(jsonc.parse(text), ("hooks", event))
     found: list[tuple[str | int, ...]] = []
     for number, group in enumerate(groups.value if groups is not None and isinstance(groups.value, list) else ()):
         hooks = group.get("hooks") if isinstance(group, dict) else None
         for index, hook in enumerate(hooks if isinstance(hooks, list) else ()):
-            if _is_our_hook(hook, name):
+            if which(hook):
                 found.append(("hooks", event, number, "hooks", index))
     return found
 
@@ -274,12 +289,13 @@ def _is_our_server(entry: Any) -> bool:
     return re.split(r"[/\\]", command)[-1] in (NAME, f"{NAME}.exe") and arguments[:1] == ["mcp"]
 
 
-def _is_our_hook(hook: Any, name: str) -> bool:
+def _name_of_our_hook(hook: Any) -> str | None:
+    """What a hook was installed under, where it runs us."""
     command = hook.get("command") if isinstance(hook, dict) else None
     if not isinstance(command, str) or _OUR_HOOK.search(command) is None:
-        return False
+        return None
     named: list[str] = _HOOK_NAME.findall(command)
-    return (named[-1] if named else NAME) == name
+    return named[-1] if named else NAME
 
 
 # What is not ours, to check that it stays
@@ -293,23 +309,23 @@ def _without_server(value: Any, group: str, ours: str) -> Any:
     return {key: left if key == group else other for key, other in value.items() if key != group or left}
 
 
-def _without_hooks(value: Any, name: str) -> Any:
+def _without_hooks(value: Any, which: Callable[[Any], bool]) -> Any:
     events = value.get("hooks") if isinstance(value, dict) else None
     if not isinstance(events, dict):
         return value
-    left = {event: _without_our_hooks(groups, name) for event, groups in events.items()}
+    left = {event: _without_hooks_of(groups, which) for event, groups in events.items()}
     left = {event: groups for event, groups in left.items() if groups != []}
     return {key: left if key == "hooks" else other for key, other in value.items() if key != "hooks" or left}
 
 
-def _without_our_hooks(groups: Any, name: str) -> Any:
+def _without_hooks_of(groups: Any, which: Callable[[Any], bool]) -> Any:
     if not isinstance(groups, list):
         return groups
     left = []
     for group in groups:
         hooks = group.get("hooks") if isinstance(group, dict) else None
-        if not isinstance(hooks, list) or not any(_is_our_hook(hook, name) for hook in hooks):
+        if not isinstance(hooks, list) or not any(which(hook) for hook in hooks):
             left.append(group)
-        elif not all(_is_our_hook(hook, name) for hook in hooks):
-            left.append({**group, "hooks": [hook for hook in hooks if not _is_our_hook(hook, name)]})
+        elif not all(which(hook) for hook in hooks):
+            left.append({**group, "hooks": [hook for hook in hooks if not which(hook)]})
     return left

@@ -31,8 +31,9 @@ EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd"
 _TOLD_AT = ("SessionStart", "UserPromptSubmit")
 
 _FLAGS = ("--data", "--database", "--tenant", "--user", "--agent")
-# By which `memorist install` knows its hooks again: nothing else follows from it.
+# By which `memorist install` knows its hooks again. Those of another name may act for another user.
 _NAME = "--name"
+_USUAL_NAME = "memorist"
 _LARGEST_INPUT = 16_000_000
 _LONGEST_FAULT = 300
 _LARGEST_LOG = 1_000_000
@@ -52,12 +53,12 @@ def main(arguments: Sequence[str]) -> int:
     # Where faults are written until the settings say.
     folder = Path(os.environ.get("MEMORIST_DATA") or "~/.local/share/memorist").expanduser() / HOST
     try:
-        host, event, flags = _parse(arguments)
+        host, event, flags, name = _parse(arguments)
         settings = load_settings(flags).settings
         folder = settings.data / HOST
         if host != HOST or event not in EVENTS:
             raise ValueError(f"There is no hook {host} {event}.")
-        _answer(event, settings, flags, started)
+        _answer(event, settings, flags, name, started)
     except Exception as error:  # noqa: BLE001 - A hook never fails.
         log_fault(folder, error)
         with contextlib.suppress(OSError):
@@ -76,15 +77,16 @@ def _process_start() -> float:
     return now - age if 0 <= age < 60 else now
 
 
-def _parse(arguments: Sequence[str]) -> tuple[str, str, dict[str, str]]:
+def _parse(arguments: Sequence[str]) -> tuple[str, str, dict[str, str], str]:
     names: list[str] = []
+    installed_as = _USUAL_NAME
     flags: dict[str, str] = {}
     rest = iter(arguments)
     for argument in rest:
         if argument in _FLAGS:
             flags[argument.removeprefix("--")] = next(rest)
         elif argument == _NAME:
-            next(rest)
+            installed_as = next(rest)
         else:
             names.append(argument)
     if len(names) != 2:
@@ -92,14 +94,14 @@ def _parse(arguments: Sequence[str]) -> tuple[str, str, dict[str, str]]:
     if "data" in flags or "database" in flags:
         # Whoever names a database means that one, not another from the environment.
         flags = {"url": "", "database": "", **flags}
-    return names[0], names[1], flags
+    return names[0], names[1], flags, installed_as
 
 
-def _answer(event: str, settings: Settings, flags: Mapping[str, str], started: float) -> None:
+def _answer(event: str, settings: Settings, flags: Mapping[str, str], installed_as: str, started: float) -> None:
     told = json.loads(sys.stdin.buffer.read(_LARGEST_INPUT))
     if not isinstance(told, dict):
         raise TypeError("The hook's input is no JSON object.")
-    worker = Worker(settings, flags, session_name(str(told.get("session_id") or "")), _project(told))
+    worker = Worker(settings, flags, session_name(str(told.get("session_id") or "")), _project(told), installed_as)
     transcript = told.get("transcript_path")
     if isinstance(transcript, str) and transcript:
         worker.note(Path(transcript).expanduser().absolute())
@@ -138,19 +140,29 @@ def _told(error: BaseException) -> str:
 
 
 class Worker:
-    """What is done for one session, and the notes about it in the data folder.
+    """What is done for one session, and the notes about it in the data folder, apart for each name of an install.
 
     `NAME.json` says where its transcript is, `NAME.offset` how many of its bytes are stored, `NAME.context` is what it
     starts with and `NAME.fault` what went wrong, each until that was shown, and `NAME.lock` keeps two processes from
     doing the same work.
     """
 
-    def __init__(self, settings: Settings, flags: Mapping[str, str], name: str, project: str | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        flags: Mapping[str, str],
+        name: str,
+        project: str | None = None,
+        installed_as: str = _USUAL_NAME,
+    ) -> None:
         self._settings = settings
         self._flags = flags
         self._name = name
         self._project = project
-        self.folder = settings.data / HOST
+        self._installed_as = installed_as
+        self.log_folder = settings.data / HOST
+        own = () if installed_as == _USUAL_NAME else (session_name(installed_as),)
+        self.folder = self.log_folder.joinpath(*own)
 
     # Notes
 
@@ -210,13 +222,13 @@ class Worker:
         """Finish sessions that ended without saying so, and clear away old notes."""
         now = time.time()
         for path in self.folder.glob("*.json"):
-            other = Worker(self._settings, self._flags, path.stem)
+            other = Worker(self._settings, self._flags, path.stem, installed_as=self._installed_as)
             try:
                 is_over = other._is_abandoned(now)
                 if is_over and other._name != self._name:
                     other.finish()
             except Exception as error:  # noqa: BLE001 - A hook never fails.
-                log_fault(self.folder, error)
+                log_fault(self.log_folder, error)
         for path in self.folder.glob("*.*"):
             with contextlib.suppress(OSError):
                 age = now - path.stat().st_mtime
@@ -395,7 +407,7 @@ def slices(path: Path, offset: int, *, is_over: bool) -> Iterator[tuple[str, int
 
 
 def session_name(session_id: str) -> str:
-    """The session as a name for files and for the store."""
+    """The session, or whatever else, as a name for files and for the store."""
     if _SAFE_NAME.fullmatch(session_id):
         return session_id
     import hashlib
@@ -444,7 +456,7 @@ def _in_background(worker: "Worker", work: Callable[[Callable[[], None]], None])
             os.dup2(nothing, stream)
         work(lambda: os.close(writer))
     except Exception as error:  # noqa: BLE001 - A hook never fails.
-        log_fault(worker.folder, error)
+        log_fault(worker.log_folder, error)
         with contextlib.suppress(OSError):
             worker.note_fault(error)
     finally:
