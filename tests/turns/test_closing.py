@@ -105,8 +105,9 @@ def test_turn_whose_model_hangs_keeps_nobody_from_closing(
 
 @pytest.mark.parametrize("session", ["kitchen", None])
 def test_no_model_is_asked_to_learn_once_everything_ends(
-    core: Core, model: ScriptedServer, hanging: Hanging, session: str | None
+    core: Core, model: ScriptedServer, hanging: Hanging, monkeypatch: pytest.MonkeyPatch, session: str | None
 ) -> None:
+    monkeypatch.setattr(running, "_GRACE_S", SOON)  # The models are loaded first.
     model.always = hanging
     core.turns.start(ADA, HELLO, session=session)
     assert hanging.asked.wait(SOON)
@@ -118,6 +119,27 @@ def test_no_model_is_asked_to_learn_once_everything_ends(
     # What is kept is read after the next start; of what is not, something is found here and now.
     assert (len(waiting), len(core.companion.list(ADA).items)) == ((1, 0) if session else (0, 1))
     assert all(job.run_at <= core.clock.now() for job in waiting)
+
+
+@pytest.mark.parametrize("refused", ["memorist-turn", "memorist-turns"])
+def test_turn_for_which_no_thread_can_be_started_fails_and_all_else_ends(
+    core: Core, monkeypatch: pytest.MonkeyPatch, refused: str
+) -> None:
+    start = threading.Thread.start
+
+    def start_others(thread: threading.Thread) -> None:
+        if thread.name == refused:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", start_others)
+        turn = stored(core, core.turns.start(ADA, HELLO).id)
+    assert (turn.status, turn.error and turn.error["code"]) == (TurnStatus.FAILED, "turn_interrupted")
+    assert is_idle(core)
+    later = core.turns.start(ADA, HELLO).id
+    eventually(lambda: stored(core, later).status is TurnStatus.COMPLETED)
+    core.close()
 
 
 def test_answered_turn_is_completed_though_what_learns_from_it_hangs(

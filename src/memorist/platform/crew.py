@@ -20,13 +20,20 @@ class Crew:
         self._waiting: deque[tuple[Future[None], Callable[[], None]]] = deque()
 
     def submit(self, work: Callable[[], None]) -> "Future[None]":
+        """Raises RuntimeError where the system gives no thread, and there is none that will come to it."""
         promised: Future[None] = Future()
         with self._lock:
             self._waiting.append((promised, work))
             if len(self._threads) < self._most:
                 thread = threading.Thread(target=self._work, name=self._name, daemon=True)
-                self._threads.add(thread)
-                thread.start()
+                try:
+                    thread.start()
+                except RuntimeError:
+                    if not self._threads:
+                        self._waiting.pop()
+                        raise
+                else:
+                    self._threads.add(thread)
         return promised
 
     def join(self, until: float) -> None:

@@ -72,12 +72,11 @@ class Loop:
             return
         with self._lock:
             if self._thread is None:
-                self._thread = threading.Thread(
-                    target=self._run, args=(first,), name=f"memorist-{self._name}", daemon=True
-                )
+                thread = threading.Thread(target=self._run, args=(first,), name=f"memorist-{self._name}", daemon=True)
                 # A program that ends without closing must not be torn down in the middle of a computation.
                 atexit.register(self.close)
-                self._thread.start()
+                thread.start()
+                self._thread = thread  # One that could not be started is not waited for.
 
     def wake(self) -> None:
         """Do the work now, or once more after what is being done. Never waits and never fails."""

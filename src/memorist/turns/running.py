@@ -16,16 +16,20 @@ from functools import partial
 
 from memorist.errors import StoreError, TurnAbandoned, TurnInterrupted, TurnTooLong
 from memorist.models.fair_share import WHOSE, in_background
+from memorist.models.values import Usage
 from memorist.platform.acts import working
 from memorist.platform.crew import Crew
 from memorist.platform.loop import Loop
 from memorist.platform.rounds import all_due
 from memorist.platform.values import DueWork
 from memorist.ports import Store, Writer
+from memorist.secrets.logs import redacting_logger
 from memorist.times import Clock
 from memorist.turns.limits import TurnLimits
 from memorist.turns.run import LEASE, Run, failure, told
 from memorist.turns.values import FAILED, Turn, TurnEvent, TurnStatus
+
+_log = redacting_logger(__name__)
 
 _BEAT_S = 2.0
 # Whoever asks for a turn ends it where it is lost; this is for those that nobody asks for.
@@ -69,14 +73,13 @@ class Runner:
         self._loop.start()
 
     def begin(self, run: Run, work: Callable[[Run], None]) -> None:
-        """Work on a turn in the background. `work` must not raise."""
+        """Work on a turn in the background. `work` must not raise. Where no thread can be started the turn fails."""
         with self._lock:
             if not self._has_begun:
                 # A program that ends without closing must not be torn down in the middle of a computation.
                 atexit.register(self.close)
                 self._has_begun = True
             self._running[run.turn.id] = run
-        self._loop.start()
         if self.stopping:
             run.stop(TurnInterrupted())
 
@@ -86,14 +89,28 @@ class Runner:
                 with working(run.principal, "turn"):
                     work(run)
             finally:
-                with self._lock:
-                    self._running.pop(run.turn.id, None)
+                self._let_go(run)
 
-        self._workers.submit(to_its_end)
+        try:
+            self._loop.start()
+            self._workers.submit(to_its_end)
+        except RuntimeError as error:
+            _log.warning("a turn is not worked on: %s", error)
+            self._let_go(run)
+            with suppress(StoreError, TurnInterrupted):  # Then whoever looks ends it as a lost one.
+                run.fail(TurnInterrupted(), Usage())
+
+    def _let_go(self, run: Run) -> None:
+        with self._lock:
+            self._running.pop(run.turn.id, None)
 
     def meanwhile(self, work: Callable[[], None]) -> "Future[None] | None":
-        """Do something beside a turn that is worked on; None where everything is being closed."""
-        return None if self.stopping else self._helpers.submit(partial(_in_background, work))
+        """Do something beside a turn that is worked on; None where everything is being closed, or no thread can be
+        started.
+        """
+        with suppress(RuntimeError):
+            return None if self.stopping else self._helpers.submit(partial(_in_background, work))
+        return None
 
     def hold_all(self) -> None:
         """Say which turns are worked on, all of a tenant in one write: one each would last as long as a lease."""
