@@ -363,7 +363,7 @@ def restore_backup(
             pass  # Nobody's: it may be migrated.
         known = _ledger_of(settings, required=ledger is None)
     # Whoever opened it meanwhile would write to what is replaced.
-    with held(target) if is_there else nullcontext(), placed(target) as draft:
+    with held(target) if is_there else nullcontext(), placed(target, replaces=is_there) as draft:
         copy_checked(path, draft)
         core = open_core(replace(settings, database=str(draft)))
         try:
@@ -371,8 +371,6 @@ def restore_backup(
         finally:
             core.close()
         into_one_file(draft)
-        if not is_there and target.exists():
-            raise Conflict(f"A database was made at {target} meanwhile. Replace it with --force.")
     if (saved := saved_indexes(settings)) is not None:
         saved.clear()
     return applied

@@ -1,9 +1,13 @@
 """The ledger: neither an import nor a restored backup brings back what was erased."""
 
+import errno
 import json
+import os
 import random
+import shutil
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -404,25 +408,74 @@ def test_restoring_through_a_link_replaces_what_it_leads_to(live: Core, sqlite_u
     assert b"told after the backup" not in Path(sqlite_url).read_bytes()
 
 
+@pytest.fixture
+def while_syncing(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], None]:
+    """Have something done at the last moment, when the restored file is brought to the disk."""
+
+    def meanwhile(work: Callable[[], None]) -> None:
+        sync = os.fsync
+
+        def working(file: int) -> None:
+            monkeypatch.setattr(backups.os, "fsync", sync)
+            work()
+            sync(file)
+
+        monkeypatch.setattr(backups.os, "fsync", working)
+
+    return meanwhile
+
+
 @pytest.mark.usefixtures("live")
+@pytest.mark.parametrize("has_links", [True, False])
+@pytest.mark.parametrize("moment", ["while_copying", "while_syncing"])
 def test_database_that_was_made_while_another_was_restored_there_stays(
-    sqlite_url: str, tmp_path: Path, while_copying: Callable[[Callable[[], None]], None]
+    sqlite_url: str,
+    tmp_path: Path,
+    moment: str,
+    has_links: bool,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     create_backup(settings_of(sqlite_url), tmp_path / "backup.db")
     elsewhere = bare(str(tmp_path / "new" / "memorist.db"))
+    made: list[Core] = []
 
     def write_meanwhile() -> None:
-        other = open_core(elsewhere)
-        other.identity.create_tenant("t")
-        other.memories.remember(ADA, [Draft("told meanwhile")])
-        other.close()
+        made.append(open_core(elsewhere))
+        made[0].identity.create_tenant("t")
+        made[0].memories.remember(ADA, [Draft("told meanwhile")])
 
-    while_copying(write_meanwhile)
+    if not has_links:
+        monkeypatch.setattr(backups.os, "link", refuse)
+    request.getfixturevalue(moment)(write_meanwhile)
     with pytest.raises(Conflict, match="meanwhile"):
         restore_backup(elsewhere, tmp_path / "backup.db")
+    made[0].close()
     again = open_core(elsewhere)
     assert [one.content for one in again.memories.list(ADA).items] == ["told meanwhile"]
     again.close()
+
+
+def refuse(*_: object) -> None:
+    raise PermissionError(errno.EPERM, "no links here")
+
+
+@pytest.mark.parametrize("has_links", [True, False])
+def test_database_is_restored_where_only_the_log_of_another_was_left(
+    live: Core, sqlite_url: str, tmp_path: Path, has_links: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live.memories.remember(ADA, [Draft("in the backup")])
+    create_backup(settings_of(sqlite_url), tmp_path / "backup.db")
+    live.memories.remember(ADA, [Draft("told after the backup")])
+    new = tmp_path / "new"
+    new.mkdir()
+    shutil.copy(f"{sqlite_url}-wal", new / "memorist.db-wal")
+    if not has_links:
+        monkeypatch.setattr(backups.os, "link", refuse)
+    restore_backup(bare(str(new / "memorist.db")), tmp_path / "backup.db")
+    assert [file.name for file in new.iterdir()] == ["memorist.db"]
+    with closing(open_core(bare(str(new / "memorist.db")))) as again:
+        assert [one.content for one in again.memories.list(ADA).items] == ["in the backup"]
 
 
 def test_lost_database_is_restored_with_a_ledger(live: Core, sqlite_url: str, tmp_path: Path) -> None:

@@ -21,12 +21,12 @@ _own: set[str] = set()
 
 
 @contextmanager
-def placed(target: Path) -> Iterator[Path]:
+def placed(target: Path, *, replaces: bool = True) -> Iterator[Path]:
     """A new file beside the target, which replaces it when the block is done, and is gone where it fails. Where the
-    target is a link, what it leads to is replaced.
+    target is a link, what it leads to is replaced. Where it is not there, and `replaces` says so, nothing is replaced.
 
     Only its owner can read it. What a process left that was killed an hour ago or earlier is removed first. Raises
-    StoreUnavailable.
+    StoreUnavailable, and Conflict where the target was made meanwhile and is not to be replaced.
     """
     target = target.resolve()
     # Not a name that anything else uses, so that two that are made at once do not meet.
@@ -34,14 +34,19 @@ def placed(target: Path) -> Iterator[Path]:
     try:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _remove_left_behind(target)
+        if not replaces:
+            _remove_beside(target)  # Not later: then they may be those of a database that was made meanwhile.
         _own.add(str(draft))
         draft.unlink(missing_ok=True)
         draft.touch(mode=0o600)
         yield draft
         with draft.open("rb") as file:
             os.fsync(file.fileno())
-        _remove_beside(target)
-        draft.replace(target)
+        if replaces:
+            _remove_beside(target)
+            draft.replace(target)
+        else:
+            _put(draft, target)
         _sync_folder(target.parent)
     except OSError as error:
         raise errors.StoreUnavailable(f"{target} cannot be written: {error.strerror or error}.") from error
@@ -50,6 +55,16 @@ def placed(target: Path) -> Iterator[Path]:
             draft.unlink(missing_ok=True)
             _remove_beside(draft)
         _own.discard(str(draft))
+
+
+def _put(draft: Path, target: Path) -> None:
+    try:
+        os.link(draft, target)
+    except OSError as error:
+        if isinstance(error, FileExistsError) or target.exists():
+            told = f"A database was made at {target} meanwhile. Replace it with --force."
+            raise errors.Conflict(told) from error
+        draft.replace(target)  # Not every file system has links.
 
 
 def copy_checked(backup: Path, copy: Path) -> None:
