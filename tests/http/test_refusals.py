@@ -12,6 +12,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
+from memorist.errors import StoreUnavailable
 from memorist.platform import validation
 from memorist.platform.values import Role
 from memorist.settings import Settings
@@ -308,6 +309,20 @@ def test_database_that_went_away_is_a_503_with_a_code(tmp_path: Path) -> None:
         ):
             assert_problem(response, 503, "store_unavailable")
         assert client.get("/healthz").status_code == 200
+
+
+def test_database_that_cannot_tell_of_its_trouble_is_warned_of_and_not_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse() -> str:
+        raise StoreUnavailable("connection to server at db-7.internal failed")
+
+    with serving(Settings(data=tmp_path, port=0)) as server:
+        monkeypatch.setattr(server.core.store, "trouble", refuse)
+        answer = httpx2.get(f"{server.url}/readyz")
+    assert (answer.status_code, answer.json()["status"], len(answer.json()["warnings"])) == (200, "ready", 1)
+    assert "db-7" not in answer.text
+    assert "db-7" in caplog.text
 
 
 JSON_VALUES = st.recursive(

@@ -239,9 +239,15 @@ def test_first_recall_on_a_full_disk_answers(small_disk: Path) -> None:
         remember(core, "there is space again")
 
 
-def test_database_that_has_no_room_to_be_opened_is_told_as_that(small_disk: Path) -> None:
+@pytest.mark.parametrize("is_linked", [False, True])
+def test_database_that_has_no_room_to_be_opened_is_told_as_that(
+    small_disk: Path, tmp_path: Path, is_linked: bool
+) -> None:
     settings = bare(str(small_disk / "memorist.db"))
     open_core(settings).close()
+    if is_linked:
+        (tmp_path / "link.db").symlink_to(small_disk / "memorist.db")
+        settings = bare(str(tmp_path / "link.db"))
     ballast = small_disk / "ballast"
     with ballast.open("wb", buffering=0) as file, suppress(OSError):
         while True:

@@ -306,7 +306,7 @@ class SqliteDriver:
     def trouble(self) -> str:
         """All tenants are in one file, and on one disk."""
         try:
-            free = shutil.disk_usage(self.path.parent).free
+            free = shutil.disk_usage(_folder_of(self.path)).free
         except OSError:
             return ""
         return "" if free >= _LITTLE_ROOM else "The disk that the database is on is nearly full."
@@ -421,11 +421,16 @@ def _translated(path: Path) -> Iterator[None]:
 def _meaning_of(error: apsw.Error, path: Path) -> errors.MemoristError:
     meaning = next(meaning for kind, meaning in _MEANINGS if isinstance(error, kind))
     if isinstance(error, apsw.IOError | apsw.CantOpenError):
-        meaning = _trouble_of_disk(path.parent) or meaning
+        meaning = _trouble_of_disk(_folder_of(path)) or meaning
     return meaning(f"{meaning().message} (SQLite says: {error})")
 
 
-def _trouble_of_disk(folder: Path) -> type[errors.StoreError] | None:
+def _folder_of(path: Path) -> str:
+    """Where the file is that a link leads to: SQLite puts its logs beside that one."""
+    return os.path.dirname(os.path.realpath(path))
+
+
+def _trouble_of_disk(folder: str) -> type[errors.StoreError] | None:
     """Why SQLite fails to read or open a file, where the disk is the reason: to read it makes a file, too."""
     try:
         disk = os.statvfs(folder)
