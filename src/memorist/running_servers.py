@@ -85,7 +85,9 @@ def reached_at(address: str) -> str:
 
 
 def version_at(address: str) -> str | None:
-    """The version of the Memorist that answers there; None where nobody does within seconds, or something else."""
+    """The version of the Memorist that answers there; None where nobody does, or something else, and "" where somebody
+    listens who says nothing within seconds, as a server does that opens its database.
+    """
     parts = urlsplit(address)
     if parts.scheme == "https":
         # Whether it may be trusted is not asked: nothing is told to it.
@@ -98,6 +100,8 @@ def version_at(address: str) -> str | None:
             connection.request("GET", "/healthz")
             said = json.loads(connection.getresponse().read(_LONGEST_ANSWER))
             return str(said["version"]) if said["status"] == "ok" else None
+        except TimeoutError:
+            return ""
         except (OSError, HTTPException, ValueError, LookupError, TypeError):
             return None
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx2
 import pytest
@@ -27,6 +28,7 @@ from memorist.platform.values import Principal
 from memorist.settings import Settings
 from memorist.surfaces.http.server import _link, ensure_local_key, listen
 from tests.http.conftest import new_memory
+from tests.support.scripted_http import scripted_server
 from tests.support.stores import unwritable
 from tests.support.waiting import SOON, eventually
 
@@ -208,8 +210,15 @@ def test_taken_port_says_who_has_it_and_what_to_do(tmp_path: Path) -> None:
         same = refused(tmp_path / "one", port)
     assert f"Memorist {__version__} serves other memories there. Choose another port with --port" in other
     assert f"Memorist {__version__} already serves these memories there. Use it at {address}" in same
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        assert "not a Memorist. Choose another with --port" in refused(tmp_path / "two", str(listener.getsockname()[1]))
+    with scripted_server(lambda reply, _: reply.json({})) as other:
+        assert "not a Memorist. Choose another with --port" in refused(tmp_path / "two", str(urlsplit(other.url).port))
+
+
+def test_server_that_does_not_answer_yet_may_be_a_memorist(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path / "one", port=0)
+    with listen(settings) as listener:
+        said = refused(tmp_path / "two", str(listener.getsockname()[1]))
+    assert "or a Memorist that is still starting. Choose another with --port" in said
 
 
 def test_answer_in_parts_is_not_held_back(tmp_path: Path) -> None:

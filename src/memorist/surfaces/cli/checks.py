@@ -339,7 +339,7 @@ def servers(patient: Patient) -> Iterator[DoctorFinding]:
         version = version_at(address)
         if version == __version__:
             yield DoctorFinding("server", Health.OK, f"runs at {address}")
-        elif version is None:
+        elif not version:
             advice = "does not answer, though it runs: look into its log, or restart it"
             yield DoctorFinding("server", Health.WARNING, f"{address} {advice}")
         else:

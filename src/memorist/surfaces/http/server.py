@@ -271,9 +271,10 @@ def _who_listens(settings: Settings) -> str:
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     address = reached_at(f"http://{host}:{settings.port}")
     version = version_at(address) or version_at(address.replace("http:", "https:"))
-    if version is None:
+    if not version:
+        who = "not a Memorist" if version is None else "or a Memorist that is still starting"
         return (
-            f"another program has the port, not a Memorist. Choose another with --port, or see which it is: "
+            f"another program has the port, {who}. Choose another with --port, or see which it is: "
             f"`ss -ltnp sport = :{settings.port}`"
         )
     is_same = any(one.rpartition(":")[2] == str(settings.port) for one in running(settings))
