@@ -60,7 +60,7 @@ def test_what_comes_bit_by_bit_is_found_as_what_came_at_once_in_few_runs() -> No
         _put(store, rng, number, count)
         number += count
         found = _lists(refreshed(shelf, store))
-        sizes = [run.terms.size for run in found.runs[1:]]
+        sizes = [run.entries.size for run in found.runs[1:]]
         assert all(2 * later < earlier for earlier, later in pairwise(sizes))
     _assert_same(found, _lists(refreshed(Shelf("ada", MODEL), store)))
 
@@ -74,7 +74,7 @@ def test_each_file_has_all_terms_in_one_run_and_what_each_counts(tmp_path: Path)
         lists = _lists(refreshed(shelf, store))
         assert len(lists.runs) == 1
         assert lists.impacts is not None
-        assert lists.impacts.size == lists.runs[0].terms.size
+        assert lists.impacts.size == lists.runs[0].entries.size
         _assert_same(lists, _lists(refreshed(Shelf("ada", MODEL), store)))
         _put(store, rng, 10_000 * (number + 1), 300)
         refreshed(shelf, store)
@@ -89,7 +89,7 @@ def test_terms_of_a_file_stay_the_file_however_much_comes(tmp_path: Path) -> Non
     before = _lists(refreshed(shelf, store))
     _put(store, rng, 1200, 1200)
     after = _lists(refreshed(shelf, store))
-    assert after.runs[0].terms is before.runs[0].terms
+    assert after.runs[0].entries is before.runs[0].entries
     assert after.impacts is before.impacts
     assert after.impacts is not None
     assert shelf._postings.size_bytes() < 8 * 3 * 1300 + after.lengths.nbytes * 2
@@ -148,6 +148,38 @@ def test_some_rows_fit_as_they_do_among_all_whatever_was_looked_up(monkeypatch: 
         fitting = postings.wording([postings.PostingsAt.of(lists, some, found)], _TERMS)[0]
         assert fitting.bm25 == pytest.approx(exact.bm25[some], rel=1e-5)
         assert fitting.coverage == pytest.approx(exact.coverage[some], rel=1e-5)
+
+
+def test_frequent_word_costs_no_more_entries_than_the_bound_and_a_rare_one_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store = Rows()
+    for number in range(4000):
+        store.put(f"mem_{number:06}", [f"{'owl' if number % 50 == 0 else 'oak'} {'tea' if number % 5 else 'salt'}"])
+    lists = _lists(refreshed(Shelf("ada", MODEL), store))
+    owl, oak, tea, salt = (words.hash_of(words.terms(word)[0]) for word in ("owl", "oak", "tea", "salt"))
+    monkeypatch.setattr(postings, "_LOOKED_THROUGH", 500)
+    for asked, looked_through in {
+        (owl,): 80,
+        (salt,): 500,  # Of 800, the last ones.
+        (owl, salt): 80,  # The frequent one is looked for in the rows of the rare one.
+        (owl, tea): 80,
+        (oak, tea, salt): 500,
+    }.items():
+        found = postings.likely([lists], asked, 0)
+        assert found.looked_through == looked_through
+        assert found.places.size <= looked_through
+
+
+def test_entry_takes_five_bytes_of_a_file_however_often_its_term_is_there(tmp_path: Path) -> None:
+    rng, store, shelf = np.random.default_rng(6), Rows(), Shelf("ada", MODEL)
+    _put(store, rng, 0, 3000)
+    refreshed(shelf, store)
+    lists = _lists(refreshed(_saved(shelf, tmp_path / "file"), store))
+    assert lists.impacts is not None
+    (run,) = lists.runs
+    assert run.terms.size == len(np.unique(run.terms)) < 20
+    assert run.entries.nbytes + lists.impacts.nbytes == 5 * run.entries.size
 
 
 def test_words_too_frequent_to_be_looked_through_count_in_rows_that_have_rarer_ones(

@@ -9,7 +9,7 @@ import numpy as np
 from memorist.recall.index import turns, vectors
 from memorist.recall.index.columns import Array, with_room
 from memorist.recall.index.lists import Centres, centres, sample_of, sketch_of
-from memorist.recall.index.postings import impacts_of, settled
+from memorist.recall.index.postings import counts_of, impacts_of, places_of, settled
 from memorist.recall.index.snapshot import READ, Snapshot
 from memorist.recall.ranking import Scores
 
@@ -97,7 +97,7 @@ def size_bytes(saved: Snapshot, least: int) -> int:
         return saved.size_bytes
     of_windows = int(facts["windows"]) * (int(facts["dimensions"]) // 8 + _OF_WINDOW)
     of_rows = int(saved.facts["ids"]["rows"]) * _OF_ROW
-    return saved.size_bytes + of_windows + of_rows + sum(terms.size for terms in saved.arrays["terms"])
+    return saved.size_bytes + of_windows + of_rows + sum(entries.size for entries in saved.arrays["term.entries"])
 
 
 class _Vectors:
@@ -151,12 +151,13 @@ class _Vectors:
 
 def _impacts(saved: Snapshot) -> Array:
     """What each entry of a term counts in its row."""
-    terms, places, lengths = (saved.arrays[name][0] for name in ("terms", "term.places", "column.lengths"))
+    entries, lengths = (saved.arrays[name][0] for name in ("term.entries", "column.lengths"))
     facts = saved.facts["postings"]
-    found = np.empty(terms.size, dtype=np.uint8)
-    for start in range(0, terms.size, _ENTRIES):
-        part = slice(start, start + _ENTRIES)
-        found[part] = impacts_of(terms[part], lengths[places[part]], facts["words"] / max(1, facts["rows"]))
+    found = np.empty(entries.size, dtype=np.uint8)
+    for start in range(0, entries.size, _ENTRIES):
+        part = entries[start : start + _ENTRIES]
+        mean = facts["words"] / max(1, facts["rows"])
+        found[start : start + part.size] = impacts_of(counts_of(part), lengths[places_of(part)], mean)
     return found
 
 

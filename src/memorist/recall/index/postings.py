@@ -8,19 +8,25 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from memorist.recall.index.columns import Array, Column
+from memorist.recall.index.columns import Array, Column, distinct
 from memorist.recall.index.snapshot import Snapshot
 from memorist.recall.ranking import Scores, rarity, saturated
 
 _COUNT_BITS = np.uint32(0xF)
 _COUNT = np.uint64(4)
-_ROW = np.uint64(35)
-_PLACE = np.uint64(0x7FFFFFFF)
+_ENTRY = np.uint64(32)
+_PLACE = np.uint32(4)
+_MOST_ROWS = 1 << 28
+"""What the place of a row in an entry has room for."""
+
 _TELLS_NOTHING = 0.22
 """The rarity of a word that four of five memories contain: beside rarer ones it only costs time."""
 
 Terms = NDArray[np.uint32]
 Places = NDArray[np.int32]
+Entries = NDArray[np.uint32]
+"""The place of a row, and in the last four bits how often it has the term: ascending where the places do."""
+
 Impacts = NDArray[np.uint8]
 """What each entry of a term counts in its row, of the most that one can."""
 
@@ -45,43 +51,71 @@ _FREQUENT = 4
 
 
 class TermRun(NamedTuple):
-    """Entries of terms in their order, those of one term by place."""
+    """Terms in their order, each once, and the entries of each by place."""
 
     terms: Terms
-    places: Places
+    starts: NDArray[np.int64]
+    """Where the entries of each term begin, and one more at the end."""
+
+    entries: Entries
 
     @classmethod
     def none(cls) -> "TermRun":
-        return cls(np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.int32))
+        return cls(np.zeros(0, dtype=np.uint32), np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint32))
 
     @classmethod
     def of(cls, terms: Terms, places: Places) -> "TermRun":
-        """Entries in any order."""
+        """Terms of rows, in any order, as `words.pack` makes them."""
         # Sorted as one number each, which is several times faster than an order.
-        both = (terms >> _COUNT).astype(np.uint64) << _ROW
+        both = (terms & ~_COUNT_BITS).astype(np.uint64) << _ENTRY
         both |= places.astype(np.uint64) << _COUNT
         both |= terms & _COUNT_BITS
         both.sort()
-        sorted_terms = ((both >> _ROW) << _COUNT | both & np.uint64(_COUNT_BITS)).astype(np.uint32)
-        return cls(sorted_terms, (both >> _COUNT & _PLACE).astype(np.int32))
+        sorted_terms = (both >> _ENTRY).astype(np.uint32)
+        firsts = np.flatnonzero(np.diff(sorted_terms, prepend=~sorted_terms[:1]))
+        return cls(sorted_terms[firsts], np.append(firsts, terms.size), both.astype(np.uint32))
+
+    @property
+    def nbytes(self) -> int:
+        return self.terms.nbytes + self.starts.nbytes + self.entries.nbytes
 
     def bounds(self, term: int) -> slice:
         """The entries of a term, by its hash."""
-        first = np.searchsorted(self.terms, np.uint32(term), side="left")
-        return slice(int(first), int(np.searchsorted(self.terms, np.uint32(term | int(_COUNT_BITS)), side="right")))
+        number = int(np.searchsorted(self.terms, np.uint32(term)))
+        if number == self.terms.size or self.terms[number] != term:
+            return slice(0, 0)
+        return slice(int(self.starts[number]), int(self.starts[number + 1]))
 
     def with_later(self, later: "TermRun") -> "TermRun":
         """Both in one, where all rows of the other came after those of this one: so nothing has to be sorted."""
-        if not later.terms.size or not self.terms.size:
-            return later if later.terms.size else self
-        at = np.searchsorted(self.terms, later.terms | _COUNT_BITS, side="right") + np.arange(later.terms.size)
-        is_earlier = np.ones(self.terms.size + later.terms.size, dtype=bool)
+        if not later.entries.size or not self.entries.size:
+            return later if later.entries.size else self
+        terms = distinct(np.concatenate([self.terms, later.terms]))
+        counts = np.zeros(terms.size + 1, dtype=np.int64)
+        for run in (self, later):
+            counts[1 + np.searchsorted(terms, run.terms)] += np.diff(run.starts)
+        # Behind those of the same term here, and behind what came before it there.
+        behind = self.starts[np.searchsorted(self.terms, later.terms, side="right")]
+        at = np.repeat(behind, np.diff(later.starts)) + np.arange(later.entries.size)
+        is_earlier = np.ones(self.entries.size + later.entries.size, dtype=bool)
         is_earlier[at] = False
-        terms = np.empty(is_earlier.size, dtype=np.uint32)
-        places = np.empty(is_earlier.size, dtype=np.int32)
-        terms[at], places[at] = later
-        terms[is_earlier], places[is_earlier] = self
-        return TermRun(terms, places)
+        entries = np.empty(is_earlier.size, dtype=np.uint32)
+        entries[at], entries[is_earlier] = later.entries, self.entries
+        return TermRun(terms, np.cumsum(counts), entries)
+
+
+_ARRAYS = tuple(f"term.{name}" for name in TermRun._fields)
+"""What the arrays of a run are called in a file."""
+
+
+def places_of(entries: Entries) -> Places:
+    found: Places = (entries >> _PLACE).view(np.int32)
+    return found
+
+
+def counts_of(entries: Entries) -> Scores:
+    """How often each row has its term."""
+    return (entries & _COUNT_BITS).astype(np.float32)
 
 
 class Postings:
@@ -101,8 +135,9 @@ class Postings:
         self._words = 0.0
 
     def size_bytes(self) -> int:
-        own = 0 if self._is_mapped else self._sorted.terms.nbytes + self._sorted.places.nbytes
-        return own + 8 * self._later_size + self._lengths.size_bytes
+        own = 0 if self._is_mapped else self._sorted.nbytes
+        added = sum(terms.nbytes + places.nbytes for terms, places in self._added)
+        return own + added + sum(run.nbytes for run in self._later) + self._lengths.size_bytes
 
     def saved(self) -> Snapshot:
         """Its runs as they are: `settled` makes one of them, which takes its time."""
@@ -110,8 +145,7 @@ class Postings:
         return Snapshot(
             {"words": self._words, "rows": self._size},
             {
-                "terms": [run.terms for run in runs],
-                "term.places": [run.places for run in runs],
+                **dict(zip(_ARRAYS, map(list, zip(*runs, strict=True)), strict=True)),
                 "column.lengths": self._lengths.saved(),
             },
         )
@@ -120,7 +154,7 @@ class Postings:
     def of(cls, saved: Snapshot) -> "Postings":
         """The terms of a file."""
         made = cls()
-        made._sorted, made._is_mapped = TermRun(saved.arrays["terms"][0], saved.arrays["term.places"][0]), True
+        made._sorted, made._is_mapped = TermRun(*(saved.arrays[name][0] for name in _ARRAYS)), True
         made._impacts = saved.arrays["term.impacts"][0] if "term.impacts" in saved.arrays else None
         made._words, made._size = saved.facts["words"], saved.facts["rows"]
         made._lengths.map(saved.arrays["column.lengths"][0], made._size)
@@ -133,6 +167,7 @@ class Postings:
         first = self._size
         places = np.repeat(np.arange(first, first + len(packed), dtype=np.int32), sizes)
         self._added.append((terms, places))
+        assert self._size + len(packed) <= _MOST_ROWS
         self._later_size += terms.size
         lengths = np.bincount(places - first, weights=terms & _COUNT_BITS, minlength=len(packed))
         self._words += float(lengths.sum())
@@ -143,7 +178,7 @@ class Postings:
         """Put what came since to the rest once there is much of it; not where the rest is a file's, of which the next
         one has both, and which would become this process's own.
         """
-        if not self._is_mapped and self._later_size > max(2048, self._sorted.terms.size // 8):
+        if not self._is_mapped and self._later_size > max(2048, self._sorted.entries.size // 8):
             self.settle()
 
     def settle(self) -> None:
@@ -160,7 +195,7 @@ class Postings:
             terms, places = zip(*self._added, strict=True)
             self._later.append(TermRun.of(np.concatenate(terms), np.concatenate(places)))
             self._added = []
-        while len(self._later) > 1 and 2 * self._later[-1].terms.size >= self._later[-2].terms.size:
+        while len(self._later) > 1 and 2 * self._later[-1].entries.size >= self._later[-2].entries.size:
             self._later[-2:] = [self._later[-2].with_later(self._later[-1])]
 
     def view(self) -> "PostingLists":
@@ -175,9 +210,8 @@ class Postings:
 
 def settled(saved: Snapshot) -> Snapshot:
     """What a shelf is at one moment, its runs of terms made one, as a file has them."""
-    given = zip(saved.arrays["terms"], saved.arrays["term.places"], strict=True)
-    whole = _one_of([TermRun(terms, places) for terms, places in given])
-    return replace(saved, arrays={**saved.arrays, "terms": [whole.terms], "term.places": [whole.places]})
+    whole = _one_of([TermRun(*run) for run in zip(*(saved.arrays[name] for name in _ARRAYS), strict=True)])
+    return replace(saved, arrays={**saved.arrays, **{name: [one] for name, one in zip(_ARRAYS, whole, strict=True)}})
 
 
 def _one_of(runs: Sequence[TermRun]) -> TermRun:
@@ -200,7 +234,7 @@ class PostingLists:
     """How many words all rows have together."""
 
     impacts: Impacts | None = None
-    """Beside the terms of the first run, where a file has them."""
+    """Beside the entries of the first run, where a file has them."""
 
     @property
     def size(self) -> int:
@@ -213,10 +247,8 @@ class PostingLists:
 
     def containing(self, term: int) -> "Containing":
         """The rows that contain a term, by its hash."""
-        found = [(run, run.bounds(term)) for run in self.runs]
-        places = _joined([run.places[here] for run, here in found])
-        terms = _joined([run.terms[here] for run, here in found])
-        return Containing(places, (terms & _COUNT_BITS).astype(np.float32), places.size)
+        entries = _joined([run.entries[run.bounds(term)] for run in self.runs])
+        return Containing(places_of(entries), counts_of(entries), entries.size)
 
     def how_many(self, term: int) -> int:
         """How many rows contain a term."""
@@ -230,28 +262,30 @@ class PostingLists:
             run = self.runs[number]
             here = run.bounds(term)
             here = slice(max(here.start, here.stop - most), here.stop)
-            places = run.places[here].astype(np.intp)
+            entries = run.entries[here]
+            places = places_of(entries).astype(np.intp)
             known = None if number else self.impacts
-            found.append((places, self.impacts_at(run.terms[here], places) if known is None else known[here]))
+            found.append((places, self.impacts_at(counts_of(entries), places) if known is None else known[here]))
             most -= places.size
         return _joined([places for places, _ in found[::-1]]), _joined([impacts for _, impacts in found[::-1]])
 
-    def impacts_at(self, terms: Terms, places: Array) -> Impacts:
-        """What entries count in their rows; of their terms only how often each is there matters."""
-        return impacts_of(terms, self.lengths.take(places), self.words / max(1, self.size))
+    def impacts_at(self, counts: Scores, places: Array) -> Impacts:
+        """What a term counts in some rows that have it so often."""
+        return impacts_of(counts, self.lengths.take(places), self.words / max(1, self.size))
 
     def among(self, term: int, places: Places) -> "Containing":
         """Which of some rows, whose places ascend, contain a term: their numbers among these."""
         numbers, counts, documents = [], [], 0
         for run in self.runs:
-            here = run.bounds(term)
-            there = run.places[here]
+            there = run.entries[run.bounds(term)]
             documents += there.size
             if there.size:
-                at = np.searchsorted(there, places)
+                # The first entry that is none before a row's is the row's, if any is.
+                at = np.searchsorted(there, places.astype(np.uint32) << _PLACE)
                 at[at == there.size] = 0
-                numbers.append(np.flatnonzero(there[at] == places))
-                counts.append((run.terms[here.start + at[numbers[-1]]] & _COUNT_BITS).astype(np.float32))
+                found = there[at]
+                numbers.append(np.flatnonzero(places_of(found) == places))
+                counts.append(counts_of(found[numbers[-1]]))
         if not numbers:
             return Containing(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32), documents)
         return Containing(_joined(numbers), _joined(counts), documents)
@@ -361,9 +395,9 @@ def wording(shelves: Sequence[PostingLists | PostingsAt], terms: Sequence[int]) 
     ]
 
 
-def impacts_of(terms: Terms, lengths: Scores, mean: float) -> Impacts:
-    """What entries count in rows so long."""
-    counted = saturated((terms & _COUNT_BITS).astype(np.float32), lengths, mean)
+def impacts_of(counts: Scores, lengths: Scores, mean: float) -> Impacts:
+    """What a term counts that is there so often, in rows so long."""
+    counted = saturated(counts, lengths, mean)
     found: Impacts = np.rint(counted * np.float32(255 / _MOST)).astype(np.uint8)
     return found
 
@@ -387,6 +421,9 @@ class Likely:
     looked_up: frozenset[int]
     """The words of which each entry is in the sums."""
 
+    looked_through: int
+    """How many entries that took."""
+
     def said(self, places: Array) -> Wording:
         """About how well some rows fit: frequent words were not looked up, where there are rarer ones."""
         fitting = self.sums.take(places) * np.float32(self.step)
@@ -406,7 +443,7 @@ def likely(shelves: Sequence[PostingLists | PostingsAt], terms: Sequence[int], s
     sums = np.zeros(lists.size, dtype=np.uint16)
     most = np.iinfo(np.uint16).max - 2 * len(rarest)
     step = max(1e-9, _MOST * sum(rare for _, _, rare in rarest) / most)
-    left = max(_LOOKED_THROUGH, lists.size // _SHARE)
+    bound = left = max(_LOOKED_THROUGH, lists.size // _SHARE)
     count, looked_up = 0, set()
     for size, term, rare in rarest:
         if count and size > left:
@@ -421,8 +458,8 @@ def likely(shelves: Sequence[PostingLists | PostingsAt], terms: Sequence[int], s
     for _, term, rare in rarest[count : count + _FREQUENT]:
         found = lists.among(term, named)
         here = named[found.places]
-        sums[here] += _counted(lists.impacts_at(found.counts.astype(np.uint32), here), rare / step)
-    return Likely(_greatest(named, sums, _LIKELY), sums, step, weighed.everything, frozenset(looked_up))
+        sums[here] += _counted(lists.impacts_at(found.counts, here), rare / step)
+    return Likely(_greatest(named, sums, _LIKELY), sums, step, weighed.everything, frozenset(looked_up), bound - left)
 
 
 def _counted(impacts: Impacts, share: float) -> Sums:
