@@ -103,6 +103,7 @@ def _options(settings: Settings, store: SqlStore, watch: Watch) -> Options:
         index_inline=settings.index_inline,
         index_memory_bytes=settings.index_memory_mb << 20,
         index_folder=saved_indexes(settings),
+        lacks_index_folder=settings.lacks_index_folder,
         tool_output_preview=settings.tool_output_preview,
         context_tokens=settings.context_tokens,
         check_interval_s=settings.check_interval_s,

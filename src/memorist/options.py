@@ -29,6 +29,8 @@ class Options:
     index_inline: int = 8
     index_memory_bytes: int = 512 << 20
     index_folder: SnapshotFolder | None = None
+    lacks_index_folder: bool = False
+    """Whether indexes are saved nowhere only because no folder was named."""
     tool_output_preview: int = 4000
     context_tokens: int = BUDGET_TOKENS
     check_interval_s: float = 0

@@ -346,8 +346,9 @@ class Settings:
     index_folder: str = _setting(
         "",
         "Where large indexes are saved, so that the next process need not read them anew: a folder of this database's "
-        "own, on a local disk. Empty: `memorist.db-shelves` beside the embedded database, nowhere for PostgreSQL. "
-        "Nothing is saved where a master key is set.",
+        "own, on a local disk, the same for all processes of a machine, so that an erasure finds it. Empty: "
+        "`memorist.db-shelves` beside the embedded database, nowhere for PostgreSQL. Nothing is saved where a master "
+        "key is set.",
     )
     index_disk_mb: int = _setting(
         4096,
@@ -453,6 +454,11 @@ class Settings:
         if self.index_folder:
             return Path(self.index_folder).expanduser()
         return None if path is None else path.with_name(path.name + "-shelves")
+
+    @property
+    def lacks_index_folder(self) -> bool:
+        """Whether indexes are saved nowhere only because no folder was named."""
+        return self.shelves_path() is None and self.index_disk_mb > 0 and not self.encrypts
 
     @property
     def encrypts(self) -> bool:

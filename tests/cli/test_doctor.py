@@ -209,6 +209,23 @@ def test_index_that_finds_no_room_is_found(cli: Cli, settings: Settings, monkeyp
     assert "index_disk_mb is 5: it is not saved" in finding(cli, "index memory")[1]
 
 
+def test_large_index_that_each_process_reads_anew_is_found(
+    cli: Cli, own_postgres_url: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    core = open_core(replace(settings, database=own_postgres_url), background=False)
+    core.identity.create_tenant("local")
+    core.memories.remember(ADA, [Draft(f"number {number}") for number in range(17)])
+    core.close()
+    monkeypatch.setenv("MEMORIST_DATABASE", own_postgres_url)
+    assert "index memory" not in str(cli("doctor", "--json").json)
+    monkeypatch.setattr(checks, "_READ_IN_SECONDS", 17)
+    state, message = finding(cli, "index memory")
+    assert state == "warning"
+    assert message.endswith("by each process that begins: have it saved with MEMORIST_INDEX_FOLDER")
+    monkeypatch.setenv("MEMORIST_INDEX_FOLDER", str(settings.data / "shelves"))
+    assert "index memory" not in str(cli("doctor", "--json").json), "it is saved"
+
+
 def test_rows_that_lack_their_events_are_found(cli: Cli, data: Path) -> None:
     cli.ok("remember", "x")
     connection = apsw.Connection(str(data / "memorist.db"))

@@ -35,6 +35,21 @@ def test_what_does_not_fit_is_found_by_its_words_and_that_is_told(
     assert len(told) == 1
 
 
+def test_large_index_that_lacks_a_folder_to_be_saved_in_is_told_once(
+    open_with: OpenCore, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memorist.recall.index.cache._READ_IN_SECONDS", 20)
+    core = open_with(WordEmbedder(), index_folder=None, lacks_index_folder=True)
+    ada = Principal(make_tenant(core), Role.USER, "ada")
+    core.memories.remember(ada, [Draft(f"number{number} of many") for number in range(19)])
+    ask(core, ada, "many")
+    assert "index_folder" not in caplog.text
+    core.memories.remember(ada, [Draft("the teapot is blue")])
+    for _ in range(2):
+        ask(core, ada, "teapot")
+    assert caplog.text.count("name a folder to save it in with index_folder") == 1
+
+
 def test_a_scope_that_fits_is_not_degraded(open_with: OpenCore) -> None:
     core = open_with(WordEmbedder(), min_score=0.02)
     ada = Principal(make_tenant(core), Role.USER, "ada")

@@ -22,6 +22,9 @@ from memorist.secrets.logs import redacting_logger
 
 _log = redacting_logger(__name__)
 
+_READ_IN_SECONDS = 50_000
+"""Memories from which on reading all of a user's takes seconds."""
+
 _Key = tuple[str, str | None]
 """A tenant and a user, or nobody."""
 
@@ -29,11 +32,20 @@ _Key = tuple[str, str | None]
 class Shelves:
     """The shelves of all tenants and users, the least recently searched of which are dropped above a limit."""
 
-    def __init__(self, store: Store, *, models: Sequence[str], limit_bytes: int, saving: Saving | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        models: Sequence[str],
+        limit_bytes: int,
+        saving: Saving | None = None,
+        lacks_folder: bool = False,
+    ) -> None:
         """`models` are those whose vectors are looked at. `saving` keeps large shelves for the next process, and takes
-        them out of this one's own memory.
+        them out of this one's own memory; that it `lacks_folder` to be saved in is told where one is large.
         """
         self._saving = saving
+        self._lacks_folder = lacks_folder
         self._store = store
         self._models = models
         self._limit_bytes = limit_bytes
@@ -157,10 +169,14 @@ class Shelves:
             for key in self._oldest(self._shelves, self._sizes):
                 self._drop(key)
             is_over = self._total > self._limit_bytes
+        limit = f"index_memory_mb is {self._limit_bytes >> 20}, and"
         if any(shelf.is_cut for shelf in shelves.values()):
-            self._tell("of a user with more memories than fit, the oldest are found by their words alone")
+            self._tell(f"{limit} of a user with more memories than fit, the oldest are found by their words alone")
         elif is_over and not any(self._limit(key) > self._limit_bytes for key in shelves):
-            self._tell("what is searched at once takes more than that")
+            self._tell(f"{limit} what is searched at once takes more than that")
+        if self._lacks_folder and any(shelf.size >= _READ_IN_SECONDS for shelf in shelves.values()):
+            told = "the index of a user with many memories is read from the database by each process that begins"
+            self._tell(told, "name a folder to save it in with index_folder")
 
     def _oldest(self, keys: Iterable[_Key], sizes: Mapping[_Key, int]) -> list[_Key]:
         """The first of these that nobody uses, as many as are too many: few, however many there are."""
@@ -174,10 +190,10 @@ class Shelves:
                 excess -= sizes.get(key, 0)
         return found
 
-    def _tell(self, what: str) -> None:
+    def _tell(self, what: str, advice: str = "set it higher") -> None:
         if what not in self._told:
             self._told.add(what)
-            _log.warning("index_memory_mb is %d, and %s: set it higher", self._limit_bytes >> 20, what)
+            _log.warning("%s: %s", what, advice)
 
     def _saved(self, key: _Key, shelf: Shelf, is_whole: bool) -> None:
         """A shelf is its file now, or has rows that the database has not."""

@@ -37,6 +37,8 @@ _ASKED_ABOUT = 20
 """Tenants whose vectors a remote embedder is asked for again."""
 _INDEXED_BYTES = 1024
 """What a memory takes in the index, about."""
+_READ_IN_SECONDS = 50_000
+"""Memories from which on reading the index of a user takes seconds."""
 
 
 class Health(StrEnum):
@@ -272,10 +274,13 @@ def index_memory(patient: Patient) -> Iterator[DoctorFinding]:
         else:
             told += f", and index_disk_mb is {settings.index_disk_mb}: it is not saved. Set it higher"
             yield DoctorFinding("index memory", Health.WARNING, told)
+    if settings.lacks_index_folder and largest >= _READ_IN_SECONDS and needed <= settings.index_memory_mb:
+        told += ", and is read from the database by each process that begins: have it saved with MEMORIST_INDEX_FOLDER"
+        yield DoctorFinding("index memory", Health.WARNING, told)
     if needed > settings.index_memory_mb:
         told += f", and index_memory_mb is {settings.index_memory_mb}: the oldest are found by their words alone, and "
         told += "recalls say `degraded`. Set it higher"
-        told += "" if folder is not None or settings.encrypts else ", or have it saved with MEMORIST_INDEX_FOLDER"
+        told += ", or have it saved with MEMORIST_INDEX_FOLDER" if settings.lacks_index_folder else ""
         yield DoctorFinding("index memory", Health.WARNING, told)
 
 
