@@ -84,13 +84,13 @@ def _without_small_talk(question: str) -> str:
     text = unicodedata.normalize("NFC", question).casefold()
     found = list(_SPOKEN.finditer(text))
     spoken = [match[0] for match in found]
-    kept, end, place = "", 0, 0
-    while place < len(spoken):
-        count = _greeted(spoken[place : place + _LONGEST_GREETING]) or int(_is_of_small_words(spoken[place]))
+    kept, end, at = "", 0, 0
+    while at < len(spoken):
+        count = _greeted(spoken[at : at + _LONGEST_GREETING]) or int(_is_of_small_words(spoken[at]))
         if count:
-            kept += f"{text[end : found[place].start()]} "
-            end = found[place + count - 1].end()
-        place += count or 1
+            kept += f"{text[end : found[at].start()]} "
+            end = found[at + count - 1].end()
+        at += count or 1
     return kept + text[end:]
 
 
@@ -103,12 +103,12 @@ def _greeted(spoken: Sequence[str]) -> int:
 
 
 def _is_of_small_words(run: str) -> bool:
-    place, known = 0, SMALL_UNSPACED_WORDS
-    while place < len(run):
-        count = next((count for count in range(_LONGEST_SMALL, 0, -1) if run[place : place + count] in known), 0)
+    at, known = 0, SMALL_UNSPACED_WORDS
+    while at < len(run):
+        count = next((count for count in range(_LONGEST_SMALL, 0, -1) if run[at : at + count] in known), 0)
         if not count:
             return False
-        place, known = place + count, _FOLLOWING  # What begins a word of its own is no particle.
+        at, known = at + count, _FOLLOWING  # What begins a word of its own is no particle.
     return True
 
 

@@ -19,7 +19,7 @@ from memorist.surfaces.http import problems
 from memorist.surfaces.http.app import create_api
 from memorist.surfaces.http.boundary import METRICS, OPEN
 from memorist.surfaces.http.callers import shared_with
-from memorist.surfaces.http.fairness import Failures, Place, Quota
+from memorist.surfaces.http.fairness import Failures, Holding, Quota
 from tests.http.conftest import Served, new_memory, serving
 from tests.http.test_refusals import assert_problem
 from tests.support.waiting import eventually
@@ -125,13 +125,13 @@ def test_what_is_over_the_number_at_once_waits_its_turn() -> None:
     async def story() -> None:
         quota = Quota(rate=0, at_once=2)
         ada, bob = ("t", "ada"), ("t", "bob")
-        places = [Place() for _ in range(18)]
+        places = [Holding() for _ in range(18)]
         for place in places[:2]:
             await place.enter(quota, ada)
         waiting = [asyncio.ensure_future(place.enter(quota, ada)) for place in places[2:]]
         await asyncio.sleep(0)
         with pytest.raises(TooManyRequests):
-            await Place().enter(quota, ada)
+            await Holding().enter(quota, ada)
         assert quota.enter(bob) is None
         waiting[0].cancel()
         quota.leave(ada)

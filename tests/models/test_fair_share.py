@@ -33,11 +33,11 @@ def test_one_user_does_not_stand_behind_all_that_another_has_asked() -> None:
     done: list[Whose] = []
 
     def compute(whose: Whose) -> None:
-        with share.place(whose):
+        with share.taking(whose):
             done.append(whose)
 
     eve, ada = ("t", "eve"), ("t", "ada")
-    with share.place(eve):
+    with share.taking(eve):
         threads = []
         for whose in (eve, eve, eve, ada, None, ada):
             threads.append(threading.Thread(target=compute, args=(whose,)))
@@ -50,27 +50,27 @@ def test_one_user_does_not_stand_behind_all_that_another_has_asked() -> None:
     assert share._free == 1
 
 
-def test_as_many_as_there_are_places_compute_at_once() -> None:
+def test_as_many_as_there_are_threads_compute_at_once() -> None:
     share = FairShare(2)
-    with share.place(None), share.place(("t", "ada")):
+    with share.taking(None), share.taking(("t", "ada")):
         assert share._free == 0
     assert share._free == 2
 
 
 @pytest.mark.parametrize(("waiting", "each"), [(1, 8), (2, 4), (3, 2), (4, 2), (5, 1), (8, 1)])
-def test_who_is_alone_gets_many_places_and_who_is_one_of_many_a_few(waiting: int, each: int) -> None:
+def test_who_is_alone_gets_many_threads_and_who_is_one_of_many_a_few(waiting: int, each: int) -> None:
     share = FairShare(8)
     got: list[int] = []
     all_have = threading.Barrier(waiting)
 
     def compute() -> None:
-        with share.place(None, (1, 2, 4, 8)) as places:
-            got.append(places)
+        with share.taking(None, (1, 2, 4, 8)) as count:
+            got.append(count)
             all_have.wait(10)
 
     threads = [threading.Thread(target=compute) for _ in range(waiting)]
-    with share.place(("t", "ada"), (1, 2, 4, 8)) as places:
-        assert places == 8
+    with share.taking(("t", "ada"), (1, 2, 4, 8)) as count:
+        assert count == 8
         for thread in threads:
             thread.start()
         eventually(lambda: share.waiting == waiting)
@@ -87,9 +87,9 @@ def test_who_is_interrupted_while_waiting_takes_no_place_along() -> None:
 
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
-        with share.place(None):
+        with share.taking(None):
             signal.setitimer(signal.ITIMER_REAL, 0.05)
-            with pytest.raises(KeyboardInterrupt), share.place(("t", "ada")):
+            with pytest.raises(KeyboardInterrupt), share.taking(("t", "ada")):
                 pytest.fail("there was no place")
     finally:
         signal.signal(signal.SIGALRM, before)
@@ -108,7 +108,7 @@ def test_what_nobody_waits_for_takes_no_place_of_those_who_wait(embedder: LocalE
     texts = [f"the {number}th of many texts, none of them short" for number in range(200)]
     with ExitStack() as taken:
         while COMPUTING._free:
-            taken.enter_context(COMPUTING.place(None))
+            taken.enter_context(COMPUTING.taking(None))
         with in_background(whose):
             vectors = embedder.embed(texts)
     assert (vectors * embedder.embed(texts)).sum(1) == pytest.approx(np.ones(len(texts)), abs=0.01)

@@ -79,10 +79,10 @@ def profile_of(person: str, lines: Sequence[ProfileLine], limit: int, others: in
 
 
 def ordered(lines: Sequence[ProfileLine]) -> list[ProfileLine]:
-    """The newest and most important first: a line's place is the sum of its places by date and by importance."""
+    """The newest and most important first: a line's rank is the sum of its ranks by date and by importance."""
     newest = newest_first(lines)
-    by_date = _places(newest, lambda line: line.date)
-    by_importance = _places(
+    by_date = _ranks(newest, lambda line: line.date)
+    by_importance = _ranks(
         sorted(newest, key=lambda line: (line.importance, line.stated), reverse=True),
         lambda line: (line.importance, line.stated),
     )
@@ -166,13 +166,13 @@ def _day(line: ProfileLine) -> str:
     return line.day or f"{line.date:%Y-%m-%d}"
 
 
-def _places(in_order: Sequence[ProfileLine], key: Callable[[ProfileLine], object]) -> dict[str, int]:
-    """The place of each line by its id; equal ones share theirs."""
-    places: dict[str, int] = {}
+def _ranks(in_order: Sequence[ProfileLine], key: Callable[[ProfileLine], object]) -> dict[str, int]:
+    """The rank of each line by its id; equal ones share theirs."""
+    ranks: dict[str, int] = {}
     last: object = None
-    place = -1
+    rank = -1
     for line in in_order:
-        if place < 0 or key(line) != last:
-            place, last = place + 1, key(line)
-        places[line.memory_id] = place
-    return places
+        if rank < 0 or key(line) != last:
+            rank, last = rank + 1, key(line)
+        ranks[line.memory_id] = rank
+    return ranks

@@ -273,9 +273,9 @@ class MemoristStore(BaseStore):
     def _list(self) -> Iterator[_Listed]:
         for document in self._memories.iterate_documents():
             if document.id.startswith(_FOLDER) and self._has(document.owner):
-                place = _place(document.title)
-                if place is not None:
-                    yield _Listed(document.id, place[0], document.updated_at)
+                item = _item_of(document.title)
+                if item is not None:
+                    yield _Listed(document.id, item[0], document.updated_at)
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         conditions = op.match_conditions or ()
@@ -300,7 +300,7 @@ def _title(namespace: Namespace, key: str) -> str:
     return title
 
 
-def _place(title: str) -> tuple[Namespace, str] | None:
+def _item_of(title: str) -> tuple[Namespace, str] | None:
     """The namespace and the key that a title tells; None where it is no place."""
     try:
         labels = json.loads(title)
@@ -320,18 +320,18 @@ def _check_numbers(value: Any) -> None:
 
 
 def _decoded(document: Document) -> _Stored:
-    place = _place(document.title)
+    item = _item_of(document.title)
     try:
         record = json.loads(document.content)
         value = record["value"]
     except (ValueError, LookupError, TypeError):
         value = None
-    if place is None or not isinstance(value, dict):
+    if item is None or not isinstance(value, dict):
         raise InvalidJson(f"The item {document.title} cannot be read: it was changed outside of the store.")
     item = Item(
         value=value,
-        key=place[1],
-        namespace=place[0],
+        key=item[1],
+        namespace=item[0],
         created_at=document.created_at,
         updated_at=document.updated_at,
     )

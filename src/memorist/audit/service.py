@@ -92,9 +92,9 @@ class AuditLog:
             tenant, key_id = (who.tenant, who.key_id or "") if (who := act.principal) is not None else (NO_TENANT, "")
             if who is None or act.outcome in _COUNTED:
                 # Whoever is turned away must not be able to fill the disk.
-                self._counted[tenant, act.kind, act.door, act.place()[0], act.outcome, key_id] += 1
+                self._counted[tenant, act.kind, act.door, act.where()[0], act.outcome, key_id] += 1
             elif len(pending := self._pending[tenant]) < _MOST_PENDING:
-                pending.append((now, act.kind, act.door, act.place(), act.outcome, who))
+                pending.append((now, act.kind, act.door, act.where(), act.outcome, who))
             else:
                 self._lost[tenant] += 1
         self._loop.start()
@@ -106,7 +106,7 @@ class AuditLog:
             return None
         kind = ActKind.WRITE if act.kind in (ActKind.READ, ActKind.FAILED, ActKind.DENIED) else act.kind
         now, salt = self._clock.now(), self._salt(tenant)
-        noted = _noted((now, kind, act.door, act.place(), OK, act.principal), partial(chain.hidden, salt))
+        noted = _noted((now, kind, act.door, act.where(), OK, act.principal), partial(chain.hidden, salt))
         return lambda tx: tx.audit.wait(noted)
 
     def _note_written(self, tenant: str) -> None:
@@ -363,8 +363,8 @@ def _page(wanted: AuditFilter, before: int | None, limit: int, asked: object, tx
 
 
 def _noted(pending: _Pending, hidden: Callable[[str | None], str]) -> NotedAct:
-    at, kind, door, (route, places), outcome, who = pending
-    ids = " ".join([hidden(str(value)) for value in places.values()])
+    at, kind, door, (route, named), outcome, who = pending
+    ids = " ".join([hidden(str(value)) for value in named.values()])
     if who is None:
         return NotedAct(at, kind, door, route, outcome, ids=ids)
     return NotedAct(

@@ -286,9 +286,9 @@ def _add_entries(sheet: Sheet, entries: Sequence[Memory]) -> Sequence[Memory]:
     """Those of a companion, newest first, up to the first for which there is no room: an older one is never told where
     a newer one is not. Returns the others.
     """
-    for place, entry in enumerate(entries):
+    for number, entry in enumerate(entries):
         if not sheet.add(_ENTRIES[entry.category or "history"], _line(entry, entry_text(entry))):
-            return entries[place:]
+            return entries[number:]
     return ()
 
 

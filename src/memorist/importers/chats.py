@@ -51,16 +51,16 @@ def _conversation(conversation: Any, where: str) -> Iterator[Found]:
         return
     session = session_of("claude", identity)
     for number, message in enumerate(messages, start=1):
-        place = f"{where}, message {number}"
+        at = f"{where}, message {number}"
         role = _ROLES.get(str(message.get("sender"))) if isinstance(message, dict) else None
         text = _text(message) if role is not None else ""
         if role is None or not text.strip():
-            yield SkippedItem(place, "It has no text.")
+            yield SkippedItem(at, "It has no text.")
             continue
         own = message.get("uuid")
         key = own if isinstance(own, str) else f"{identity}:{number}"
         said = (role, text, time_of(message.get("created_at")))
-        yield taken("claude", key, session, conversation.get("name"), said, place)
+        yield taken("claude", key, session, conversation.get("name"), said, at)
 
 
 def _text(message: dict[str, Any]) -> str:

@@ -65,7 +65,7 @@ def parse(path: Path) -> Iterator[Found]:
                 continue
         yield _found(where, text)
     for link in _files(path, links=True):
-        yield SkippedItem(_place(link, path), "It is a link, and those are not followed.")
+        yield SkippedItem(_name_in(link, path), "It is a link, and those are not followed.")
     if not found:
         raise Invalid(f"There is no Markdown file and no conversations.json in {path}.", field="path")
 
@@ -74,24 +74,24 @@ def _texts(path: Path) -> Iterator[tuple[str, str]]:
     """Each file's place and text."""
     if zipfile.is_zipfile(path):
         with unpacking(path) as archive:
-            places = [PurePosixPath(name) for name in archive.namelist() if _is_markdown(name)]
-        shown = [one for one in places if not any(part.startswith((".", "__MACOSX")) for part in one.parts)]
+            paths = [PurePosixPath(name) for name in archive.namelist() if _is_markdown(name)]
+        shown = [one for one in paths if not any(part.startswith((".", "__MACOSX")) for part in one.parts)]
         # An archive of a folder has its name before those of the files.
         is_below = len({one.parts[0] for one in shown}) == 1 and all(len(one.parts) > 1 for one in shown)
         with opened_below(path, "*.[mM][dD]") as members:
             for name, source in members:
-                if (place := PurePosixPath(name)) in shown:
-                    where = "/".join(place.parts[is_below:])
+                if (inner := PurePosixPath(name)) in shown:
+                    where = "/".join(inner.parts[is_below:])
                     yield where, text_of(source, name).replace("\r\n", "\n")
         return
     for file in _files(path):
-        yield _place(file, path), read_text(file).replace("\r\n", "\n")
+        yield _name_in(file, path), read_text(file).replace("\r\n", "\n")
 
 
-def _place(file: Path, folder: Path) -> str:
+def _name_in(file: Path, folder: Path) -> str:
     """Where a file stands, as a text: a name need be none."""
-    place = file.name if file == folder else file.relative_to(folder).as_posix()
-    return os.fsencode(place).decode(errors="replace")
+    name = file.name if file == folder else file.relative_to(folder).as_posix()
+    return os.fsencode(name).decode(errors="replace")
 
 
 def _is_markdown(name: str) -> bool:

@@ -122,7 +122,7 @@ class Imports:
         self._uploads.note(replace(upload, is_begun=True))
         payload = {
             "upload": upload.id,
-            "place": self._uploads.place,
+            "place": self._uploads.folder_id,
             "name": upload.name,
             "source": upload.source,
             "total": upload.total,
@@ -135,7 +135,7 @@ class Imports:
 
     def work(self, job: Job) -> Any:
         """Do the job: what is there already is left alone, so that it may be done twice. Raises MemoristError."""
-        if job.payload["place"] != self._uploads.place:
+        if job.payload["place"] != self._uploads.folder_id:
             raise StoreUnavailable("Another server on this database has the file, and imports it.")
         upload = self._uploads.get(job.principal, str(job.payload["upload"]))
         outcome = ImportOutcome(upload.source, upload.total)

@@ -43,7 +43,7 @@ class UploadFolder:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self.place = hashlib.sha256(f"{platform.node()}:{folder.absolute()}".encode()).hexdigest()[:12]
+        self.folder_id = hashlib.sha256(f"{platform.node()}:{folder.absolute()}".encode()).hexdigest()[:12]
         """Tells this folder from that of another server on the same database."""
 
     def add(self, principal: Principal, name: str, content: BinaryIO) -> Upload:

@@ -328,11 +328,11 @@ def _new_ones(stand_ins: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Mapp
 
 def _stood_in(draft: Draft, stored: Remembered, texts: Mapping[str, str]) -> dict[str, Any]:
     """Where the words stand is told as numbers: a memory may be erased whose source stays."""
-    source, (start, end) = _place(draft, texts)
+    source, (start, end) = _where_said(draft, texts)
     return {"id": stored.memory.id, "was_new": stored.was_new, "source": source, "start": start, "end": end}
 
 
-def _place(draft: Draft, texts: Mapping[str, str]) -> tuple[str, tuple[int, int]]:
+def _where_said(draft: Draft, texts: Mapping[str, str]) -> tuple[str, tuple[int, int]]:
     source = str((draft.meta or {})["message_id"])
     start = texts[source].find(draft.excerpt or "")
     return source, (start, start + len(draft.excerpt or ""))
@@ -343,7 +343,7 @@ def _without_settled(found: FoundDrafts, part: _Part) -> FoundDrafts:
     texts = {source.id: source.content for source in (*part.again, *part.sources)}
 
     def is_settled(draft: Draft) -> bool:
-        source, (start, end) = _place(draft, texts)
+        source, (start, end) = _where_said(draft, texts)
         return any(one["source"] == source and start < one["end"] and one["start"] < end for one in part.settled)
 
     kept = [draft for draft in found.drafts if not is_settled(draft)]

@@ -118,7 +118,7 @@ class LocalModel:
         """
         shared = _shared(self._folder, self.words)
         whose = WHOSE.get()  # Not known on the threads of a pool.
-        turn: Callable[[Sequence[int]], AbstractContextManager[int]] = partial(COMPUTING.place, whose)
+        turn: Callable[[Sequence[int]], AbstractContextManager[int]] = partial(COMPUTING.taking, whose)
         nobody_waits = whose in {BACKGROUND, AT_LEISURE}
         if nobody_waits:
             turn = _alone

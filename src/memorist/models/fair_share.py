@@ -51,17 +51,17 @@ def cores(quota: Path = _QUOTA) -> int:
 @dataclass(slots=True, eq=False)
 class _Turn:
     sizes: Sequence[int]
-    places: int = 0
+    threads: int = 0
     """What it got, once it has come."""
 
     has_come: threading.Event = field(default_factory=threading.Event)
 
 
 class FairShare:
-    def __init__(self, places: int) -> None:
+    def __init__(self, threads: int) -> None:
         self._lock = threading.Lock()
-        self._all = places
-        self._free = places
+        self._all = threads
+        self._free = threads
         self._holders = 0
         self._waiting: OrderedDict[Whose, deque[_Turn]] = OrderedDict()
 
@@ -71,8 +71,8 @@ class FairShare:
             return self._count()
 
     @contextmanager
-    def place(self, whose: Whose, sizes: Sequence[int] = (1,)) -> Iterator[int]:
-        """Wait for places, and keep them until the end: of the sizes, which rise from 1, the largest that leaves
+    def taking(self, whose: Whose, sizes: Sequence[int] = (1,)) -> Iterator[int]:
+        """Wait for threads, and keep them until the end: of the sizes, which rise from 1, the largest that leaves
         an equal share to all who compute or wait now.
         """
         turn = _Turn(sizes)
@@ -81,18 +81,18 @@ class FairShare:
             self._hand_out()
         try:
             turn.has_come.wait()
-            yield turn.places
+            yield turn.threads
         finally:
             with self._lock:
                 self._end(whose, turn)
                 self._hand_out()
 
     def _end(self, whose: Whose, turn: _Turn) -> None:
-        if turn.places:
-            self._free += turn.places
+        if turn.threads:
+            self._free += turn.threads
             self._holders -= 1
             return
-        # Whoever waited for it was interrupted, such as with Ctrl-C: nobody would give the places back.
+        # Whoever waited for it was interrupted, such as with Ctrl-C: nobody would give the threads back.
         self._waiting[whose].remove(turn)
         if not self._waiting[whose]:
             del self._waiting[whose]
@@ -104,8 +104,8 @@ class FairShare:
             turn = turns.popleft()
             if turns:
                 self._waiting[whose] = turns  # Behind all others.
-            turn.places = max((size for size in turn.sizes if size <= share), default=1)
-            self._free -= turn.places
+            turn.threads = max((size for size in turn.sizes if size <= share), default=1)
+            self._free -= turn.threads
             self._holders += 1
             turn.has_come.set()
 

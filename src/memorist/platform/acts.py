@@ -34,11 +34,11 @@ class ActKind(StrEnum):
 
 
 class CurrentAct:
-    __slots__ = ("door", "is_finished", "is_noted", "kind", "outcome", "place", "principal")
+    __slots__ = ("door", "is_finished", "is_noted", "kind", "outcome", "principal", "where")
 
-    def __init__(self, door: str, place: Callable[[], Where], principal: Principal | None = None) -> None:
+    def __init__(self, door: str, where: Callable[[], Where], principal: Principal | None = None) -> None:
         self.door = door
-        self.place = place
+        self.where = where
         self.principal = principal
         self.kind = ActKind.READ
         self.outcome = OK

@@ -116,8 +116,8 @@ def mark_of(database: Path, made_at: datetime, folder: Path) -> str:
 
     One that is moved together with them keeps it. In containers, others are in the same place.
     """
-    place = os.path.relpath(database.resolve(), folder.resolve())
-    return hashlib.sha256(f"{place} {to_iso(made_at)}".encode()).hexdigest()[:8]
+    relative = os.path.relpath(database.resolve(), folder.resolve())
+    return hashlib.sha256(f"{relative} {to_iso(made_at)}".encode()).hexdigest()[:8]
 
 
 def backups_in(folder: Path) -> list[Path]:

@@ -99,7 +99,7 @@ def counted(findings: Iterable[Any]) -> Counts:
 def _moved(blocks: "Iterable[Block]", found: Redacted) -> "Iterator[Block]":
     """A block that begins inside a secret goes on after it; one that is inside of it altogether goes."""
     for block in blocks:
-        start, end = found.place(block.start), found.place(block.end)
+        start, end = found.offset_of(block.start), found.offset_of(block.end)
         if start < end:
             yield replace(block, start=start, end=end)
 

@@ -52,7 +52,7 @@ class Redacted(NamedTuple):
     text: str
     findings: tuple[SecretFinding, ...] = ()
 
-    def place(self, at: int) -> int:
+    def offset_of(self, at: int) -> int:
         """Where a place of the text as written is now: after the marker where it was inside of a secret."""
         finding = self._around(at)
         return at if finding is None else finding.after + max(0, at - finding.end)

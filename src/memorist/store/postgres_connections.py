@@ -37,7 +37,7 @@ _AS_BEFORE = "SET LOCAL plan_cache_mode TO DEFAULT"
 
 _TENANT = "tenant"
 _PARAMETER = re.compile(r"%%|%\((\w+)\)s")
-_PLACE = re.compile(r"\$(\d+)")
+_NUMBERED = re.compile(r"\$(\d+)")
 _INSERTED = re.compile(r"(?<=\bVALUES )(\([^()]*\))")
 
 _TOGETHER = (64, 16, 4, 1)
@@ -185,8 +185,8 @@ class _PlanningConnection(PostgresConnection):
     def _keep(self, statement: SqlStatement) -> str:
         """Have it planned, within a savepoint where a transaction is open: what is refused would end that, too."""
         name = _plan_name(statement.sql)
-        places = ", ".join(f"%({one})s" for one in statement.parameters)
-        executing = f"EXECUTE {name} ({places})" if places else f"EXECUTE {name}"
+        slots = ", ".join(f"%({one})s" for one in statement.parameters)
+        executing = f"EXECUTE {name} ({slots})" if slots else f"EXECUTE {name}"
         try:
             with self._connection.transaction():
                 self._connection.execute(f"PREPARE {name} AS {_numbered(statement)}", prepare=False)
@@ -295,8 +295,8 @@ def postgres_commands(script: str) -> list[str]:
 
 def _numbered(statement: SqlStatement) -> str:
     """A statement with numbers for its parameters, in their order."""
-    places = {one: f"${number}" for number, one in enumerate(statement.parameters, start=1)}
-    return _PARAMETER.sub(lambda found: places[found[1]] if found[1] else "%", statement.sql)
+    slots = {one: f"${number}" for number, one in enumerate(statement.parameters, start=1)}
+    return _PARAMETER.sub(lambda found: slots[found[1]] if found[1] else "%", statement.sql)
 
 
 def _plan_name(text: str) -> str:
@@ -323,7 +323,7 @@ def _inserting(statement: SqlStatement, rows: int) -> str:
     """The same for so many rows at once, whose values come one row after the other."""
     before, values, after = _INSERTED.split(_numbered(statement))
     each = len(statement.parameters)
-    numbered = (_PLACE.sub(lambda found: f"${int(found[1]) + row * each}", values) for row in range(rows))  # noqa: B023
+    numbered = (_NUMBERED.sub(lambda found: f"${int(found[1]) + row * each}", values) for row in range(rows))  # noqa: B023
     return f"{before}{', '.join(numbered)}{after}"
 
 

@@ -69,12 +69,12 @@ class MasterKeys:
 
     def wrap(self, tenant: str, number: int, secret: bytes) -> bytes:
         nonce = os.urandom(_NONCE)
-        return nonce + self._ciphers[self.name].encrypt(nonce, secret, _place(tenant, number))
+        return nonce + self._ciphers[self.name].encrypt(nonce, secret, _bound_to(tenant, number))
 
     def unwrap(self, tenant: str, number: int, wrapped: bytes, name: str) -> bytes:
         self.require([name])
         try:
-            return self._ciphers[name].decrypt(wrapped[:_NONCE], wrapped[_NONCE:], _place(tenant, number))
+            return self._ciphers[name].decrypt(wrapped[:_NONCE], wrapped[_NONCE:], _bound_to(tenant, number))
         except InvalidTag as error:
             raise EncryptionKeyError(f"Key {number} of the tenant {tenant} is damaged. Restore a backup.") from error
 
@@ -185,5 +185,5 @@ class TenantKeys:
         return self._ciphers[number].decrypt(body[:_NONCE], body[_NONCE:], beside)
 
 
-def _place(tenant: str, number: int) -> bytes:
+def _bound_to(tenant: str, number: int) -> bytes:
     return f"{tenant}:{number}".encode()

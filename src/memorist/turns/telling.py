@@ -57,7 +57,7 @@ class Telling:
         found = self._redaction.found(self._written[start:])
         # A secret is told as a whole: its mark.
         end = max(self.told, start + found.before_secret(end - start))
-        piece = found.text[found.place(self.told - start) : found.place(end - start)]
+        piece = found.text[found.offset_of(self.told - start) : found.offset_of(end - start)]
         self.told = end
         return piece
 

@@ -39,12 +39,12 @@ _MOST_ROUNDS = 5
 _AT_ONCE = 500
 _TITLE = 80
 
-_Place = tuple[datetime | None, str]
+_Position = tuple[datetime | None, str]
 """A memory, and when it was said where that counts."""
 
-_CURSORS: Cursors[_Place] = Cursors(
+_CURSORS: Cursors[_Position] = Cursors(
     "conversations",
-    lambda place: ("" if place[0] is None else to_micros(place[0]), place[1]),
+    lambda one: ("" if one[0] is None else to_micros(one[0]), one[1]),
     lambda said, id_: (None if said == "" else moment_part(said), id_part("mem", id_)),
 )
 
@@ -105,7 +105,7 @@ class Conversations:
         filters = (principal.tenant, principal.user, principal.agent)
         before = _CURSORS.decode(cursor, filters) or (None, _LAST)
 
-        def work(tx: Reader) -> tuple[list[ConversationHead], _Place | None]:
+        def work(tx: Reader) -> tuple[list[ConversationHead], _Position | None]:
             found: list[ConversationHead] = []
             last, rounds = before, 0
             while rounds < _MOST_ROUNDS:
@@ -277,7 +277,7 @@ def _of_user(slices: Sequence[OwnerFilter], user: str) -> list[OwnerFilter]:
     ]
 
 
-def _latest(tx: Reader, principal: Principal, before: _Place, limit: int) -> list[SessionKey]:
+def _latest(tx: Reader, principal: Principal, before: _Position, limit: int) -> list[SessionKey]:
     users = {(part.any_user, part.user): part for part in access.visible_slices(principal)}.values()
     said_at, id_ = before
     found = [key for part in users for key in tx.surroundings.latest_sessions(part, id_, limit, said_at)]

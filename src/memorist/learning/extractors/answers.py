@@ -66,7 +66,7 @@ class _Conversation:
         self._said = {index: Words.of(readable(messages[index])) for index in sorted(shown) if index >= since}
         self._others = [index for index in range(len(messages)) if index not in shown]
 
-    def place(self, excerpt: str) -> tuple[int, str]:
+    def locate(self, excerpt: str) -> tuple[int, str]:
         """Where an excerpt stands and how it reads there. Raises _Drop where it stands nowhere, or is of others."""
         meant = list(quotes(excerpt))
         if not meant:
@@ -110,7 +110,7 @@ def _read(item: Any, conversation: _Conversation) -> Candidate:
     confidence = item.get("confidence", _LIKELY)
     if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
         raise _Drop(Dropped.CONFIDENCE)
-    index, verbatim = conversation.place(_text(item.get("excerpt"), Dropped.NO_EXCERPT))
+    index, verbatim = conversation.locate(_text(item.get("excerpt"), Dropped.NO_EXCERPT))
     trust = conversation.trust(index)
     if trust is not Trust.USER and kind not in _OF_AGENTS:
         raise _Drop(Dropped.OF_AGENT)

@@ -263,11 +263,11 @@ def index_memory(patient: Patient) -> Iterator[DoctorFinding]:
     folder = settings.shelves_path()
     told = f"a user has {largest:,} memories, whose index takes about {needed:,} MB"
     if folder is not None and settings.index_disk_mb and not settings.encrypts:
-        place = next(one for one in (folder, *folder.parents) if one.exists())
-        if not _may(place, os.W_OK | os.X_OK):
+        nearest = next(one for one in (folder, *folder.parents) if one.exists())
+        if not _may(nearest, os.W_OK | os.X_OK):
             advice = "make it writable, or name another with MEMORIST_INDEX_FOLDER"
             yield DoctorFinding(
-                "index memory", Health.WARNING, f"indexes are not saved, as {place} is not ours: {advice}"
+                "index memory", Health.WARNING, f"indexes are not saved, as {nearest} is not ours: {advice}"
             )
         elif needed <= settings.index_disk_mb:
             return

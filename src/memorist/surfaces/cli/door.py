@@ -44,11 +44,11 @@ def whose(all_users: bool) -> Whose:
 def settings_of(flags: Flags) -> Settings:
     """The settings with what the flags say; on a terminal it is said where the memories are. Raises InvalidSetting."""
     loaded = load_settings(flags.as_settings())
-    tell_place(loaded, flags)
+    tell_store(loaded, flags)
     return loaded.settings
 
 
-def tell_place(loaded: LoadedSettings, flags: Flags, through: str = "") -> None:
+def tell_store(loaded: LoadedSettings, flags: Flags, through: str = "") -> None:
     """On a terminal, say which store or server is used and who named it, and what of the environment is no setting;
     `through`: the server that has the store.
     """
@@ -80,7 +80,7 @@ def operator_settings(flags: Flags) -> Settings:
     """The settings of a command about the database itself. Raises Forbidden where an API key is set."""
     loaded = load_settings(flags.as_settings())
     require_database(loaded)
-    tell_place(loaded, flags)
+    tell_store(loaded, flags)
     if loaded.settings.api_key:
         raise Forbidden(
             "This command is for the operator of the database, and takes no API key. "
@@ -116,7 +116,7 @@ def opened_database(loaded: LoadedSettings, flags: Flags, *, reads: bool = False
     """
     if reads:
         _require_there(loaded)
-    tell_place(loaded, flags)
+    tell_store(loaded, flags)
     from memorist.bootstrap import open_core  # Whoever speaks to a server does not pay for a database.
 
     core = open_core(loaded.settings, is_brief=True)

@@ -15,7 +15,7 @@ from memorist.platform.values import Principal, Role
 from memorist.running_servers import LOCAL_KEY_FILE, running
 from memorist.settings import Settings
 from memorist.settings_sources import LoadedSettings, load_settings
-from memorist.surfaces.cli.door import Whose, opened_database, origin_of, tell_place
+from memorist.surfaces.cli.door import Whose, opened_database, origin_of, tell_store
 from memorist.surfaces.cli.flags import Flags, works_on_a_database
 from memorist.verbs import Verbs
 from memorist.verbs.here import Handle
@@ -50,7 +50,7 @@ def speaking(
         validation.identifier("session", session)
     loaded = load_settings(flags.as_settings())
     if loaded.settings.url:
-        tell_place(loaded, flags)
+        tell_store(loaded, flags)
         with _on_server(loaded, flags, acting_as, session) as client:
             yield client
         return
@@ -58,7 +58,7 @@ def speaking(
     if models and fits and acting_as is Whose.CALLER and (found := _running_here(loaded.settings, flags, session)):
         from memorist.client import Client
 
-        tell_place(loaded, flags, through=found["url"])
+        tell_store(loaded, flags, through=found["url"])
         with Client(**found) as client:
             yield client
         return

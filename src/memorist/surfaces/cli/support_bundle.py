@@ -102,8 +102,8 @@ def _settings(loaded: LoadedSettings) -> dict[str, Any]:
             shown = str(value)
         else:
             shown = "(set)" if value else ""
-        place = origin if origin in ("default", "flag", "folder") else "environment" if origin.isupper() else "file"
-        found[setting.name] = {"value": shown, "from": place}
+        source = origin if origin in ("default", "flag", "folder") else "environment" if origin.isupper() else "file"
+        found[setting.name] = {"value": shown, "from": source}
     return {"settings": found, "unknown_variables": len(loaded.warnings)}
 
 

@@ -20,7 +20,7 @@ from memorist.platform.values import Principal
 from memorist.secrets.logs import redacting_logger
 from memorist.settings import Settings
 from memorist.surfaces.http.callers import FOR_ANYBODY, KNOWN, SHARE, affinity, bearer, shared_with
-from memorist.surfaces.http.fairness import Failures, Fairness, Place, Share
+from memorist.surfaces.http.fairness import Failures, Fairness, Holding, Share
 from memorist.surfaces.http.problems import BY_STATUS, meant_by, problem
 from memorist.surfaces.http.request_log import RequestLog, route_of
 from memorist.surfaces.http.tls import lasting
@@ -80,13 +80,13 @@ class Boundary:
                 if exchange.status == 0:
                     await problem(meant_by(error), exchange.request_id)(scope, receive, exchange.send)
             finally:
-                exchange.place.end()
+                exchange.taken.end()
                 exchange.end_act()
                 exchange.log.write(exchange.request_id, exchange.status, watched)
 
     async def _handle(self, exchange: "_Exchange", scope: Scope, receive: Receive) -> None:
         path: str = scope["path"]
-        scope["state"][SHARE] = Share(self._fairness, exchange.place)
+        scope["state"][SHARE] = Share(self._fairness, exchange.taken)
         is_page = path in OPEN or path.startswith("/docs/")
         is_open = is_page or (path == METRICS and self._shows_metrics(exchange))
         if path == METRICS:
@@ -114,7 +114,7 @@ class Boundary:
         user = shared_with(holder, exchange.user)
         whose = (exchange.user or (holder.user or "").encode())[:_LONGEST_NAME]
         exchange.added = [*self._added, (b"x-memorist-affinity", affinity(holder.tenant, whose))]
-        await self._fairness.enter(holder, user, exchange.place)
+        await self._fairness.enter(holder, user, exchange.taken)
         WHOSE.set((holder.tenant, user or ""))
         announced = exchange.announced_length
         is_small = announced is not None and announced <= self._body_limit
@@ -152,9 +152,9 @@ class _Exchange:
         self._failures = failures
         self._received = 0
         self._audit = audit
-        self.act = CurrentAct("http", partial(_place, scope))
+        self.act = CurrentAct("http", partial(_where, scope))
         self.log = RequestLog(scope)
-        self.place = Place()
+        self.taken = Holding()
         self.status = 0
         self.address: str = scope["client"][0] if scope["client"] else ""
         self.announced_length: int | None = None
@@ -224,7 +224,7 @@ class _Exchange:
                 is_kept = True
             elif name == b"content-type" and value.startswith(b"text/event-stream"):
                 # A stream lasts, and is no work while nothing happens.
-                self.place.leave()
+                self.taken.leave()
                 self.log.begins_to_stream()
                 self.end_act()
         # Only files of ours that never change say otherwise.
@@ -233,6 +233,6 @@ class _Exchange:
         message["headers"] = headers
 
 
-def _place(scope: Scope) -> tuple[str, Mapping[str, str]]:
+def _where(scope: Scope) -> tuple[str, Mapping[str, str]]:
     route, names = route_of(scope)
     return f"{scope['method'] if scope['method'] in _METHODS else 'other'} {route}", names

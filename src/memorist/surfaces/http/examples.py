@@ -27,9 +27,9 @@ def examples(operation: Operation, server: str) -> tuple[Example, ...]:
 def _address(operation: Operation) -> str:
     path = operation.path
     for one in operation.own:
-        if one.place == "path":
+        if one.location == "path":
             path = path.replace(f"{{{one.name}}}", quote(one.sample, safe=""))
-    query = urlencode({one.name: one.sample for one in operation.own if one.place == "query" and one.is_required})
+    query = urlencode({one.name: one.sample for one in operation.own if one.location == "query" and one.is_required})
     return f"{path}?{query}" if query else path
 
 

@@ -106,10 +106,10 @@ class Fairness:
         # Pages begin theirs on a thread.
         self._streaming = threading.Lock()
 
-    async def enter(self, holder: Principal, user: str | None, place: "Place") -> None:
-        """Take part, as a key and as the user that it acts for, until the place is left.
+    async def enter(self, holder: Principal, user: str | None, taken: "Holding") -> None:
+        """Take part, as a key and as the user that it acts for, until that is given back.
 
-        Raises TooManyRequests, or ServerBusy where all together are too many; the place is to be left then, too.
+        Raises TooManyRequests, or ServerBusy where all together are too many; it is to be given back then, too.
         """
         if not self._room:
             raise ServerBusy
@@ -118,16 +118,16 @@ class Fairness:
             raise TooManyRequests(retry_after=1)
         self._room -= 1
         self._of_keys[key] += 1
-        place.taken = partial(self._left, key)
+        taken.give_back = partial(self._left, key)
         # The user first: one that waits does not take its key's place.
         if user is not None:
-            await place.enter(self._users, (holder.tenant, user))
-        await place.enter(self._keys, key)
+            await taken.enter(self._users, (holder.tenant, user))
+        await taken.enter(self._keys, key)
 
-    def follow(self, principal: Principal, place: "Place") -> None:
+    def follow(self, principal: Principal, taken: "Holding") -> None:
         """Begin a stream of what happens to the user, or of what a key that acts for nobody may see.
 
-        Raises TooManyRequests where they have too many. It ends with the place.
+        Raises TooManyRequests where they have too many. It ends with what is taken.
         """
         user = principal.user
         whose = (principal.tenant, user, None if user is not None else principal.key_id)
@@ -135,7 +135,7 @@ class Fairness:
             if self._streams[whose] >= _MOST_STREAMS:
                 raise TooManyRequests(_TOO_MANY_STREAMS, retry_after=_RETRY_STREAM)
             self._streams[whose] += 1
-        place.streams.append(partial(self._ended, whose))
+        taken.streams.append(partial(self._ended, whose))
 
     def _ended(self, whose: tuple[str, str | None, str | None]) -> None:
         with self._streaming:
@@ -150,13 +150,13 @@ class Fairness:
             del self._of_keys[key]
 
 
-class Place:
+class Holding:
     """What one request takes of the server."""
 
-    __slots__ = ("_entered", "streams", "taken")
+    __slots__ = ("_entered", "give_back", "streams")
 
     def __init__(self) -> None:
-        self.taken: Callable[[], None] | None = None
+        self.give_back: Callable[[], None] | None = None
         """Gives the room back that it has."""
         self.streams: list[Callable[[], None]] = []
         """What ends the streams that it has."""
@@ -175,11 +175,11 @@ class Place:
 
     def leave(self) -> None:
         """Whoever left already stays outside."""
-        if self.taken is not None:
+        if self.give_back is not None:
             for quota, whose in self._entered:
                 quota.leave(whose)
-            self.taken()
-            self.taken = None
+            self.give_back()
+            self.give_back = None
 
     def end(self) -> None:
         """The same, once there is nothing left of the request, also no stream."""
@@ -191,17 +191,17 @@ class Place:
 class Share:
     """What a request takes of the server, for who finds out on the way whose it is."""
 
-    def __init__(self, fairness: Fairness, place: Place) -> None:
+    def __init__(self, fairness: Fairness, taken: Holding) -> None:
         self._fairness = fairness
-        self._place = place
+        self._taken = taken
 
     async def enter(self, principal: Principal) -> None:
         """Raises TooManyRequests or ServerBusy."""
-        await self._fairness.enter(principal, principal.user, self._place)
+        await self._fairness.enter(principal, principal.user, self._taken)
 
     def follow(self, principal: Principal) -> None:
         """Raises TooManyRequests."""
-        self._fairness.follow(principal, self._place)
+        self._fairness.follow(principal, self._taken)
 
 
 class Failures:

@@ -46,7 +46,7 @@ class ApiInput:
     """A parameter, or a field of the body. `sample` is what the example has there, if it has anything."""
 
     name: str
-    place: str
+    location: str
     kind: str
     text: str
     is_required: bool

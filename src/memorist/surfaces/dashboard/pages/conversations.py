@@ -160,7 +160,7 @@ def line_of(memory: Memory, facts: Sequence[Memory] = ()) -> SpokenLine:
     text = memory.content
     pieces: list[SpokenPiece] = []
     end = 0
-    for start, fact in sorted(((_place(text, fact), fact) for fact in facts), key=lambda one: one[0]):
+    for start, fact in sorted(((_start(text, fact), fact) for fact in facts), key=lambda one: one[0]):
         if start >= end:
             stop = start + len(fact.excerpt or "")
             pieces += [SpokenPiece(text[end:start]), SpokenPiece(text[start:stop], fact)]
@@ -172,7 +172,7 @@ def line_of(memory: Memory, facts: Sequence[Memory] = ()) -> SpokenLine:
     return SpokenLine(memory, spoken_by(memory), shown, tuple(facts), len(rest) > longest)
 
 
-def _place(text: str, fact: Memory) -> int:
+def _start(text: str, fact: Memory) -> int:
     return text.find(fact.excerpt) if fact.excerpt else -1
 
 

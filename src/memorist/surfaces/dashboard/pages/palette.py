@@ -27,7 +27,7 @@ def show(visit: Visit) -> Response:
 
 def _commands(visit: Visit) -> list[tuple[str, str]]:
     """What can be done, and where."""
-    places = [(item.label, item.address) for item in rendering.menu(is_admin=visit.is_admin)]
+    shown = [(item.label, item.address) for item in rendering.menu(is_admin=visit.is_admin)]
     done = [
         (say("Set up: connect an agent"), f"{HOME}/connect"),
         (say("Erase everything about me"), f"{HOME}/privacy#erase"),
@@ -36,4 +36,4 @@ def _commands(visit: Visit) -> list[tuple[str, str]]:
         done.insert(0, (say("Write a new memory"), f"{HOME}/memories/new"))
     if visit.is_admin:
         done.append((say("Act for somebody else"), f"{HOME}/whose"))
-    return places + done
+    return shown + done

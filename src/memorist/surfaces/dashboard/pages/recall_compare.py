@@ -140,10 +140,10 @@ class Comparison:
 
 
 def compare(*sides: RecalledSide) -> Comparison:
-    places = [{one.hit.memory.id: one.rank for one in side.found} for side in sides]
+    ranks = [{one.hit.memory.id: one.rank for one in side.found} for side in sides]
     told = tuple(
         (side, tuple(ComparedMemory(one, other.get(one.hit.memory.id)) for one in side.found))
-        for side, other in zip(sides, reversed(places), strict=True)
+        for side, other in zip(sides, reversed(ranks), strict=True)
     )
     both = [one for one in told[0][1] if one.elsewhere is not None]
     alone = tuple(sum(one.elsewhere is None for one in found) for _, found in told)
