@@ -17,7 +17,7 @@ from memorist.memories import lifecycle, writing
 from memorist.memories.values import Draft, Memory, Status
 from memorist.platform.values import JobStatus, Owner, Principal, Role
 from memorist.recall.values import Question
-from memorist.testing import StepClock
+from memorist.testing import StepClock, make_doubt
 from memorist.testing.clocks import START, FrozenClock
 from memorist.times import SystemClock
 from tests.facts.conftest import OpenCore
@@ -151,6 +151,27 @@ def test_what_is_dated_in_the_future_is_no_newer_than_when_it_was_stored(open_wi
     current = tell(core, ada, LISBON)
     assert now(core, current).status is Status.ACTIVE
     assert now(core, dated.memory).superseded_by == current.id
+
+
+@pytest.mark.parametrize("status", [DoubtStatus.DISMISSED, DoubtStatus.REFUTED, DoubtStatus.OPEN])
+@pytest.mark.parametrize("ruling", [Ruling.CONTRADICTS, Ruling.UNSURE])
+def test_link_of_two_facts_counts_whichever_was_the_newer_one_then(
+    open_with: OpenCore, ada: Principal, status: DoubtStatus, ruling: Ruling
+) -> None:
+    """A date in the future once made a fact the newer one of two, and no longer does."""
+    plain = open_with()
+    future = Draft(BERLIN, event_time=START + timedelta(days=13_000), owner=Owner("ada"))
+    [dated] = plain.facts.remember_all(ada, [future])
+    current = tell(plain, ada, LISBON)
+    doubt = replace(make_doubt(dated.memory, current), status=status)
+    plain.store.write(ada.tenant, lambda tx: tx.facts.insert_doubt(doubt))
+    core = open_with(judge=lambda: ScriptedJudge(lambda *_: ruling))
+    core.store.write(ada.tenant, lambda tx: core.jobs.add(tx, ada, "judge", {"memory_id": current.id}))
+    core.jobs.run_due(ada.tenant)
+    is_retired = (status, ruling) == (DoubtStatus.OPEN, Ruling.CONTRADICTS)
+    assert now(core, dated.memory).superseded_by == (current.id if is_retired else None)
+    turned = core.store.read(ada.tenant, lambda tx: tx.facts.find_doubt(current.id, dated.memory.id))
+    assert turned is None
 
 
 def test_no_more_than_the_nearest_are_judged_but_all_that_are_contradicted(open_with: OpenCore, ada: Principal) -> None:

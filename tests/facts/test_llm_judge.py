@@ -18,6 +18,8 @@ from memorist.platform.jobs import ATTEMPTS
 from memorist.platform.values import JobStatus, Principal
 from memorist.settings import Settings
 from memorist.testing import FrozenClock
+from memorist.testing.clocks import START
+from memorist.times import to_iso
 from tests.facts.conftest import OpenCore
 from tests.facts.test_facts import BERLIN, LISBON, now, tell
 from tests.support.scripted_http import Script, ScriptedServer, scripted_server
@@ -65,6 +67,19 @@ def test_facts_are_sent_as_data_and_the_older_one_is_retired(
     judged = [event for event in core.memories.events(ada, old.id) if event.event_type == "judged"]
     assert judged[0].payload["judge"] == "openai:small"
     assert judged[0].payload["verdicts"][0]["reason"] == "It says so."
+
+
+def test_no_fact_is_shown_as_newer_than_when_it_was_stored(
+    core: Core, server: ScriptedServer, ada: Principal, clock: FrozenClock
+) -> None:
+    [dated] = core.facts.remember_all(ada, [Draft(BERLIN, event_time=START + timedelta(days=13_000))])
+    clock.advance(timedelta(seconds=1))
+    new = tell(core, ada, LISBON)
+    core.jobs.run_due(ada.tenant)
+    asked = json.loads(server.requests[0].body["messages"][-1]["content"])
+    assert [asked[one]["since"] for one in ("older", "newer")] == [
+        to_iso(one.created_at) for one in (dated.memory, new)
+    ]
 
 
 @pytest.mark.parametrize(

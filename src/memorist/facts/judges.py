@@ -9,6 +9,7 @@ from memorist.facts.merging import has_a_date, has_another_word, without_dates
 from memorist.facts.plain.changes import change_of, has_the_same_words, says_several_things
 from memorist.facts.plain.values import ValueChange
 from memorist.facts.port import Judge
+from memorist.facts.superseding import known_since
 from memorist.facts.values import Ruling, Unheard, Verdict
 from memorist.memories.values import Memory
 from memorist.models.answers import json_values
@@ -116,8 +117,8 @@ class LocalJudge:
 
 
 def _dated(memory: Memory) -> DatedFact:
-    since = memory.valid_from or memory.event_time
-    return DatedFact(memory.content[:_LONGEST_COMPARED], "" if since is None else since.date().isoformat())
+    is_dated = (memory.valid_from or memory.event_time) is not None
+    return DatedFact(memory.content[:_LONGEST_COMPARED], known_since(memory).date().isoformat() if is_dated else "")
 
 
 def _verdict_on(older: str, newer: str, likely: dict[str, float], apart: float) -> Verdict:
@@ -273,7 +274,7 @@ class LlmJudge:
 def _shown(memory: Memory) -> dict[str, str]:
     return {
         "fact": memory.content[:_LONGEST_FACT],
-        "since": to_iso(memory.valid_from or memory.event_time or memory.created_at),
+        "since": to_iso(known_since(memory)),
     }
 
 

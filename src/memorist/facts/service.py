@@ -17,7 +17,7 @@ from memorist.facts.doubts import Doubts
 from memorist.facts.history import FactHistory
 from memorist.facts.plain.values import ValueChange
 from memorist.facts.port import Judge
-from memorist.facts.superseding import newer_first, told_to
+from memorist.facts.superseding import doubt_of, insert_doubt, newer_first, told_to
 from memorist.facts.values import DoubtStatus, Ruling, Unheard, Verdict
 from memorist.memories import lifecycle
 from memorist.memories.governance import may_merge, may_retire
@@ -256,10 +256,10 @@ class Facts(Doubts, FactHistory):
     def _put_in_doubt(self, tx: Writer, newer: Memory, older: Memory, verdict: Verdict, judge: str) -> set[str]:
         """Link two facts, unless they are. Returns the doubt where it is a new one, until a judge is heard."""
         doubt = self._new_doubt(newer, older, verdict.reason, judge)
-        is_new = tx.facts.insert_doubt(doubt)
+        is_new = insert_doubt(tx, doubt)
         if isinstance(verdict, Unheard):
             return {doubt.id} if is_new else set()
-        known = None if is_new else tx.facts.find_doubt(newer.id, older.id)
+        known = None if is_new else doubt_of(tx, newer, older)
         if known is not None:
             # A judge shares it by now: whoever had it only until then does not end it.
             tx.facts.settle_doubt(known.id, DoubtStatus.OPEN, DoubtStatus.OPEN, self._clock.now())
@@ -272,8 +272,7 @@ class Facts(Doubts, FactHistory):
         """
         for finding in findings if doubted else ():
             if finding.verdict.ruling is Ruling.UNRELATED and not isinstance(finding.verdict, Unheard):
-                newer, older = newer_first(fact, finding.other)
-                known = tx.facts.find_doubt(newer.id, older.id)
+                known = doubt_of(tx, fact, finding.other)
                 if known is not None and known.id in doubted:
                     tx.facts.remove_doubt(known.id)
 
@@ -322,5 +321,5 @@ def _said(fact: Memory, finding: _Finding) -> dict[str, Any]:
 
 def _older_stays(tx: Reader, newer: Memory, older: Memory) -> bool:
     """Whether somebody decided so."""
-    known = tx.facts.find_doubt(newer.id, older.id)
+    known = doubt_of(tx, newer, older)
     return known is not None and known.status in (DoubtStatus.DISMISSED, DoubtStatus.REFUTED)

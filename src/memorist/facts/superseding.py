@@ -156,8 +156,9 @@ class Superseding:
     def _keep_both(self, tx: Writer, principal: Principal, one: Memory, other: Memory) -> None:
         who = actor_of(principal)
         newer, older = newer_first(one, other)
-        if not tx.facts.insert_doubt(self._new_doubt(newer, older, f"Restored by {who}.", who, DoubtStatus.DISMISSED)):
-            known = tx.facts.find_doubt(newer.id, older.id)
+        doubt = self._new_doubt(newer, older, f"Restored by {who}.", who, DoubtStatus.DISMISSED)
+        if not insert_doubt(tx, doubt):
+            known = doubt_of(tx, newer, older)
             if known is not None:
                 tx.facts.settle_doubt(known.id, known.status, DoubtStatus.DISMISSED, self._clock.now())
 
@@ -195,12 +196,26 @@ def _since(memory: Memory) -> datetime:
     return memory.valid_from or memory.event_time or memory.created_at
 
 
+def known_since(memory: Memory) -> datetime:
+    """Since when a fact holds as far as its age goes: nothing was said after it was stored, whatever its date says."""
+    return min(_since(memory), memory.created_at)
+
+
+def doubt_of(tx: Reader, one: Memory, other: Memory) -> Doubt | None:
+    """What links two facts, whichever was the newer one when they were linked: a date may have misled."""
+    return tx.facts.find_doubt(one.id, other.id) or tx.facts.find_doubt(other.id, one.id)
+
+
+def insert_doubt(tx: Writer, doubt: Doubt) -> bool:
+    """Link two facts. False where they are linked, in either order."""
+    return tx.facts.find_doubt(doubt.other_id, doubt.fact_id) is None and tx.facts.insert_doubt(doubt)
+
+
 def age_of(memory: Memory) -> tuple[datetime, str, datetime, str]:
     """Which of two facts is the newer one. No two are equal, so that a chain never turns back on itself."""
     # Messages of one time were stored in their order, and may be read in any.
     said_in = str((memory.meta or {}).get("message_id") or memory.id)
-    # Nothing was said after it was stored: a clock that is wrong would be right for ever.
-    return min(_since(memory), memory.created_at), said_in, memory.created_at, memory.id
+    return known_since(memory), said_in, memory.created_at, memory.id
 
 
 def newer_first(one: Memory, other: Memory) -> tuple[Memory, Memory]:
