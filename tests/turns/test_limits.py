@@ -18,11 +18,12 @@ from memorist.errors import BudgetSpent, Forbidden, LlmNotConfigured
 from memorist.ingestion.service import Message
 from memorist.models.values import Usage
 from memorist.platform.values import Principal, Role
+from memorist.ports import Writer
 from memorist.settings import Settings
-from memorist.testing import FrozenClock, new_tenant
+from memorist.testing import FrozenClock, make_turn, new_tenant
 from memorist.turns.listening import ATTENDED_FOR
 from memorist.turns.run import is_lost
-from memorist.turns.values import TurnStatus
+from memorist.turns.values import STARTED, TurnEvent, TurnStatus
 from tests.http.test_server import MEMORIST
 from tests.support.scripted_http import Body, Reply, ScriptedServer
 from tests.support.stores import unwritable
@@ -259,6 +260,25 @@ def test_events_are_given_out_while_nothing_can_be_written(
         assert [next(following).seq for _ in read] == [event.seq for event in read] != []
     model.released.set()
     assert list(following)[-1].event == "turn.completed"
+
+
+def test_lost_turn_is_read_while_nothing_can_be_written_and_ends_afterwards(core: Core, clock: FrozenClock) -> None:
+    turn = make_turn(created_at=clock.now(), lease_until=clock.now() - timedelta(seconds=1))
+    started = TurnEvent(1, STARTED, {}, clock.now())
+
+    def leave(tx: Writer) -> None:
+        tx.turns.insert(turn)
+        tx.turns.append_event(turn.id, started)
+
+    core.store.write(ADA.tenant, leave)
+    with unwritable(core.store, ADA.tenant):
+        assert core.turns.get(ADA, turn.id).status is TurnStatus.RUNNING
+        listener = core.turns.listen(ADA, turn.id)
+        assert [event.seq for event in listener.read()] == [1]
+        assert (listener.read(), listener.is_over) == ([], False)
+    with listener:
+        assert listener.read() == []
+        assert [event.event for event in listener.read()] == ["turn.failed"]
 
 
 @pytest.mark.parametrize("is_heard", [False, True])

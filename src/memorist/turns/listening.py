@@ -87,7 +87,8 @@ class Listener:
         )
         self._is_running = turn is not None and turn.status is TurnStatus.RUNNING
         if turn is not None and is_lost(turn, self._clock.now()):
-            self._reap(self._tenant)
+            with suppress(StoreError):  # What was read is given out all the same, and the next read tries again.
+                self._reap(self._tenant)
         else:
             self.attend()
         # Last, so that what is not given out because something was raised is read again.

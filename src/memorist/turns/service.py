@@ -193,8 +193,10 @@ class Turns:
         found = self._store.read(principal.tenant, lambda tx: tx.turns.get(turn_id))
         if found is None or not any(part.matches(found.owner) for part in _visible(principal)):
             raise NotFound(f"There is no turn {turn_id} that you may see.")
-        if is_lost(found, self._clock.now()) and self.reap(principal.tenant):
-            return self._known(principal.tenant, turn_id)
+        if is_lost(found, self._clock.now()):
+            with suppress(StoreError):  # It can be read all the same.
+                if self.reap(principal.tenant):
+                    return self._known(principal.tenant, turn_id)
         if found.status is TurnStatus.RUNNING:
             with suppress(StoreError):  # It can be read all the same.
                 attend(self._store, self._clock, principal.tenant, turn_id, found.attended_until)
