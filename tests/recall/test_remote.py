@@ -312,7 +312,21 @@ def test_text_that_gets_no_vector_keeps_no_other_from_its(embeddings: ScriptedSe
 def test_texts_that_are_refused_one_by_one_are_not_waited_for(embeddings: ScriptedServer, waits: list[float]) -> None:
     embeddings.always = refusing(500)
     assert not embedder_at(embeddings, timeout_s=20).embed_tokens(["a blob"] * 16).vectors.any()
-    assert len(waits) == 2  # For the batch: its server may only have been away.
+    # For the batch, and once before a text is set aside: the server may only have been away.
+    assert len([wait for wait in waits if wait]) == 3
+
+
+@pytest.mark.parametrize("fault", [status(500), says({"error": "overloaded"})])
+def test_text_that_is_taken_after_a_pause_is_not_set_aside(
+    embeddings: ScriptedServer, waits: list[float], fault: Script
+) -> None:
+    def busy(reply: Reply, body: Body) -> None:
+        is_over = remote._PAUSE_S in waits or body["input"] == [remote._SAMPLE]
+        (embed_all if is_over else fault)(reply, body)
+
+    embeddings.always = busy
+    made = embedder_at(embeddings).embed_tokens(["tea", "train"]).vectors
+    assert np.allclose(made, [word_vector("tea"), word_vector("train")], atol=1e-5)
 
 
 def test_who_is_told_to_end_does_not_go_on_with_texts_that_are_refused(embeddings: ScriptedServer) -> None:

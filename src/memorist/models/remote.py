@@ -3,7 +3,7 @@
 import json
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -23,6 +23,8 @@ _log = redacting_logger(__name__)
 _ATTEMPTS = 3
 _BATCH = 64
 _LONGEST_WAIT_S = 5.0
+_PAUSE_S = 0.3
+"""Before a batch's first text that may be to blame is tried again: a server that has too much to do may be over it."""
 _LARGEST_ANSWER = 64 * 1024**2
 _RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 _REFUSALS = frozenset({400, 413, 422})
@@ -86,13 +88,13 @@ class RemoteEmbedder:
         """
         made: list[Vectors] = []
         while len(made) < len(texts):
-            made += self._taken(texts[len(made) : len(made) + self._most])
+            made += self._taken(texts[len(made) : len(made) + self._most], iter([_PAUSE_S]))
         return Embeddings(self._stacked(made), self.tokens(texts))
 
     def tokens(self, texts: Sequence[str]) -> list[Vectors | None]:
         return [None] * len(texts)
 
-    def _taken(self, texts: Sequence[str], *, is_part: bool = False) -> list[Vectors]:
+    def _taken(self, texts: Sequence[str], pauses: Iterator[float], *, is_part: bool = False) -> list[Vectors]:
         """Of a batch that is refused each half, down to the texts that are to blame."""
         try:
             return list(self._vectors(self._storing, texts, attempts=1 if is_part else _ATTEMPTS))
@@ -103,9 +105,11 @@ class RemoteEmbedder:
         # Raises where it takes nothing: then no text is to blame.
         (sample,) = self._vectors(self._storing, [_SAMPLE], anyway=True)
         if len(texts) == 1:
+            if refusal.status not in _REFUSALS and not IS_ENDING.get()():
+                time.sleep(next(pauses, 0.0))  # noqa: TID251
             return self._taken_at_last(texts[0], np.zeros_like(sample))
         half = (len(texts) + 1) // 2
-        made = [*self._taken(texts[:half], is_part=True), *self._taken(texts[half:], is_part=True)]
+        made = [one for part in (texts[:half], texts[half:]) for one in self._taken(part, pauses, is_part=True)]
         if refusal.status in _REFUSALS and all(row.any() for row in made):
             self._most = min(self._most, half)  # They were only too many.
         return made
