@@ -32,8 +32,11 @@ USER 10001:10001
 # Where the settings say that it listens; over TLS whatever name its certificate has.
 HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --retries=3 \
     CMD ["python", "-c", "import ssl, urllib.request; from memorist.settings_sources import load_settings; \
+from memorist.running_servers import reached_at; \
 own = load_settings().settings; \
-url = f'http{\"s\" * bool(own.tls_cert)}://127.0.0.1:{own.port}/healthz'; \
+host = own.host.strip('[]'); \
+host = f'[{host}]' if ':' in host else host; \
+url = reached_at(f'http{\"s\" * bool(own.tls_cert)}://{host}:{own.port}/healthz'); \
 urllib.request.urlopen(url, timeout=4, context=ssl._create_unverified_context())"]
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["memorist"]

@@ -81,7 +81,11 @@ def test_healthcheck_asks_where_the_server_listens_and_over_tls(tmp_path: Path) 
 
     with serving(Settings(data=tmp_path / "plain", port=0, embedder="off", reranker="off")) as plain:
         assert is_well(plain)
+        assert is_well(plain, MEMORIST_HOST="0.0.0.0")
         assert not is_well(plain, MEMORIST_PORT="9")
+        assert not is_well(plain, MEMORIST_HOST="127.0.0.2")
+    with serving(Settings(data=tmp_path / "other", host="127.0.0.2", port=0, embedder="off", reranker="off")) as other:
+        assert is_well(other, MEMORIST_HOST="127.0.0.2")
     with secured(tmp_path, (certificate, key)) as tls:
         assert is_well(tls, MEMORIST_TLS_CERT=str(certificate), MEMORIST_TLS_KEY=str(key))
 
