@@ -27,8 +27,8 @@ from memorist.settings import Settings
 _log = redacting_logger("memorist.workers")
 
 _BACKLOG = 2048
-_GRACE_S = 40.0
-"""Longer than each takes at most to finish what is in flight."""
+_GRACE_S = 45.0
+"""Each finishes what is in flight within 30 seconds, turns within 5 more, and then writes what is left."""
 _FIRST_WAIT_S = 0.1
 _LONGEST_WAIT_S = 30.0
 _MOST_DOUBLINGS = 10
