@@ -526,6 +526,26 @@ def test_hooks_belong_to_the_name_that_they_were_installed_under(home: Home) -> 
         assert hooked() == left
 
 
+@pytest.mark.parametrize("host", list(Host))
+def test_two_names_leave_nothing_behind_and_one_copy_of_the_original(home: Home, host: Host) -> None:
+    names = {"memorist": "/data", "work": "/w"}
+    launchers = [Launcher(LAUNCHER.program, ["--data", folder], name) for name, folder in names.items()]
+    paths = [home.folder / name for name in FILES[host]]
+    original = "" if host is Host.CODEX else '{"a": 1}'
+    for text in (None, original):
+        for path in paths if text is not None else ():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text or "")
+        for launcher in launchers:
+            home.install(host, launcher)
+        if text:
+            assert [Path(f"{path}.memorist-backup").read_text() for path in paths] == [text] * len(paths)
+        for name in names:
+            home.installer.uninstall(host, None, dry_run=False, name=name)
+        left = [path.read_text() if path.exists() else None for path in paths]
+        assert left == [text] * len(paths)
+
+
 def test_hooks_that_would_do_the_same_as_those_of_another_name_take_their_place(home: Home) -> None:
     path = home.folder / ".claude/settings.json"
     elsewhere = Launcher(LAUNCHER.program, ["--data", "/elsewhere"], "memory")

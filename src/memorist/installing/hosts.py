@@ -58,13 +58,15 @@ class Part:
 
     Adding returns which containers it made; taking out is told which it may remove once they are empty, and leaves an
     entry alone that is not ours. `others` is what the file says without our entry and what that leaves empty, however
-    often we change it. `what` is our entry in a sentence, `has_foreign` whether somebody else's has its name.
+    often we change it. `has_ours` is whether it has an entry of ours, under whatever name. `what` is our entry in a
+    sentence, `has_foreign` whether somebody else's has its name.
     """
 
     path: Path
     add: Callable[[str], tuple[str, Paths]]
     take_out: Callable[[str, Paths], str]
     others: Callable[[str], Any]
+    has_ours: Callable[[str], bool]
     by_hand: str
     what: str
     has_foreign: Callable[[str], bool] = lambda _: False
@@ -131,8 +133,11 @@ def _json_server(path: Path, group: str, name: str, server: dict[str, Any]) -> P
         entry = jsonc.find(jsonc.parse(text), (group, name))
         return entry is not None and not _is_our_server(entry.value)
 
+    def has_ours(text: str) -> bool:
+        return _has_our_server(jsonc.parse(text).value, group)
+
     what = f"the entry {name} in {group}"
-    return Part(path, add, take_out, others, _shown({group: {name: server}}), what, has_foreign)
+    return Part(path, add, take_out, others, has_ours, _shown({group: {name: server}}), what, has_foreign)
 
 
 def _json_hooks(path: Path, launcher: Launcher) -> Part:
@@ -178,7 +183,10 @@ def _json_hooks(path: Path, launcher: Launcher) -> Part:
     def others(text: str) -> Any:
         return _without_hooks(jsonc.parse(text).value, lambda hook: is_ours(hook) or is_twin(hook))
 
-    return Part(path, add, take_out, others, by_hand, what)
+    def has_ours(text: str) -> bool:
+        return any(_hooks_of(text, event, lambda hook: _name_of_our_hook(hook) is not None) for event in HOOK_EVENTS)
+
+    return Part(path, add, take_out, others, has_ours, by_hand, what)
 
 
 def _hooks_taken_out(text: str, which: Callable[[Any], bool]) -> str:
@@ -270,8 +278,11 @@ def _toml_server(path: Path, name: str, server: dict[str, Any]) -> Part:
         entry = found(text)
         return entry is not None and not _is_our_server(entry)
 
+    def has_ours(text: str) -> bool:
+        return _has_our_server(toml_text.parse(text), group)
+
     by_hand = toml_text.put_table("", group, name, server).rstrip("\n")
-    return Part(path, add, take_out, others, by_hand, what, has_foreign, empty="")
+    return Part(path, add, take_out, others, has_ours, by_hand, what, has_foreign, empty="")
 
 
 # What is ours
@@ -287,6 +298,11 @@ def _is_our_server(entry: Any) -> bool:
     if arguments[:3] == ["-m", NAME, "mcp"]:
         return True
     return re.split(r"[/\\]", command)[-1] in (NAME, f"{NAME}.exe") and arguments[:1] == ["mcp"]
+
+
+def _has_our_server(settings: Any, group: str) -> bool:
+    servers = settings.get(group) if isinstance(settings, dict) else None
+    return isinstance(servers, dict) and any(map(_is_our_server, servers.values()))
 
 
 def _name_of_our_hook(hook: Any) -> str | None:

@@ -125,8 +125,7 @@ def _planned_install(part: Part, file: TextFile, known: Paths) -> FileChange:
     _check_kept(part, text, after)
     if before is None:
         made = made | {_FILE}
-    had_ours = after != text and part.take_out(text, set()) != text
-    return FileChange(file, after if after != text or not blank else before, made | known, had_ours)
+    return FileChange(file, after if after != text or not blank else before, made | known, part.has_ours(text))
 
 
 def _planned_uninstall(part: Part, file: TextFile, known: Paths) -> FileChange:
@@ -136,7 +135,9 @@ def _planned_uninstall(part: Part, file: TextFile, known: Paths) -> FileChange:
     _check_kept(part, file.text, after)
     if _FILE in known and after.strip() in ("", "{}"):
         return FileChange(file, None, set())
-    return FileChange(file, after, set(), had_ours=True, kept=part.what if part.has_foreign(after) else None)
+    # What was made for one name may hold the entries of another.
+    made = known if part.has_ours(after) else set()
+    return FileChange(file, after, made, had_ours=True, kept=part.what if part.has_foreign(after) else None)
 
 
 def _check_kept(part: Part, before: str, after: str) -> None:
