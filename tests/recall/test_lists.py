@@ -93,10 +93,11 @@ def test_what_fills_a_list_up_is_never_among_the_farthest(
 ) -> None:
     view, _ = made
     monkeypatch.setattr(lists, "_FARTHEST", 10_000)
+    monkeypatch.setattr(lists, "_READ", 1_000_000)
     question = np.full(SIZE, 0.1, dtype=np.float32)  # From which nothing differs in each bit.
     for far in (10, 500, 100_000):
         monkeypatch.setattr(lists, "_FAR", far)
-        *_, farthest = _lists(view).near(question)
+        farthest = _lists(view).far(question, _lists(view).nearest_first(question))
         assert min(far, _lists(view).size) <= farthest.size <= 2 * far
         assert distinct(farthest).size == farthest.size
         bits = np.unpackbits(_lists(view).sketches, axis=1, count=SIZE)
@@ -108,10 +109,12 @@ def test_sketches_tell_about_how_near_the_windows_of_the_nearest_lists_are(made:
     view, given = made
     errors = []
     for question in _questions(30):
-        windows, cosines, _ = _lists(view).near(question)
+        windows, cosines = _lists(view).near(question, _lists(view).nearest_first(question))
         assert windows.size >= 300
         exact = (given @ question)[view.matrix.places[windows], view.matrix.firsts[windows]]
         errors.append(cosines - exact)
+        # Sketches that were taken before there was a question tell the same.
+        assert _lists(view).about(question, _lists(view).packed_of(windows)) == pytest.approx(cosines, abs=1e-5)
     errors = np.concatenate(errors)
     assert abs(errors.mean()) < 0.01
     assert errors.std() < 0.08

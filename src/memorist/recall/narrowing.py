@@ -17,7 +17,7 @@ from memorist.recall import filters, joining
 from memorist.recall.candidates import candidates
 from memorist.recall.fusion import FUSION, Fusion, share_of_meaning
 from memorist.recall.index.columns import Array, distinct
-from memorist.recall.index.matrix import Cosines, Near, Sketched
+from memorist.recall.index.matrix import Cosines, Near, PackedRows
 from memorist.recall.index.part import PartOfShelf
 from memorist.recall.index.postings import Likely, PostingLists, PostingsAt, Wording, likely, wording
 from memorist.recall.index.view import View
@@ -41,6 +41,9 @@ _CLOSEST = 40
 
 _NEAR = 2048
 """Of the windows that are nearest, those that fit best with their words."""
+
+_NAMED = 3072
+"""Of the rows that words name, likewise."""
 
 _SPARE = 2
 """Of the best so many times as many are asked whether they may come back, before all are."""
@@ -111,7 +114,12 @@ class _Named:
     places: Array
     waiting: Array
     likely: Likely
-    sketched: Sketched
+    packed: PackedRows
+    """Their sketches."""
+
+    fitting: Wording
+    """How well the words of each fit, with those of the turns around it."""
+
     fullest: Array
     """Those whose words fit best together with those of the turns around them."""
 
@@ -125,9 +133,9 @@ class _Named:
         waiting = view.waiting()
         waiting = waiting[view.columns["standing"][waiting] == Standing.LIVE][-_WAITING:]
         places = distinct(np.concatenate([found.places, waiting])) if waiting.size else found.places
-        fitting = _fitting(view, found, found.places).bm25
-        fullest, most = found.places[_first_of(fitting, _FULLEST)], float(fitting.max(initial=0))
-        return cls(terms, places, waiting, found, view.matrix.sketched(places), fullest, most)
+        fitting = _fitting(view, found, places)
+        fullest, most = places[_first_of(fitting.bm25, _FULLEST)], float(fitting.bm25.max(initial=0))
+        return cls(terms, places, waiting, found, view.matrix.packed(places), fitting, fullest, most)
 
 
 def _fitting(view: View, found: Likely, places: Array) -> Wording:
@@ -136,9 +144,11 @@ def _fitting(view: View, found: Likely, places: Array) -> Wording:
     said = found.said(places)
     around = np.zeros(places.size, dtype=np.float32)
     for beside in (view.columns["previous"].take(places), view.turns.after(places)):
-        around += np.where(beside >= 0, found.sums.take(beside), np.uint16(0))
+        # One that there is none of takes the last row's for nothing.
+        around += found.sums.take(beside, mode="wrap") * (beside >= 0)
     around *= np.float32(FUSION.text_neighbours * found.step)
-    return replace(said, bm25=said.bm25 + around)
+    around += said.bm25
+    return replace(said, bm25=around)
 
 
 def _said(view: View, terms: Sequence[int], places: Array) -> Wording:
@@ -173,11 +183,12 @@ class _Narrowing:
     def _by_both(self, vector: Scores) -> View:
         near = self.view.matrix.near(vector)
         nearest = self._nearest(near)
-        places = distinct(np.concatenate([self.named.places, near.places[nearest]]))
+        of_named = self.view.matrix.about(vector, near, self.named.packed)
+        named = self._of_named(of_named, near.low)
+        places = distinct(np.concatenate([self.named.places[named], near.places[nearest]]))
         found = Cosines.none(places.size)
         found.put_best(np.searchsorted(places, near.places[nearest]), near.cosines[nearest])
-        of_named = self.view.matrix.estimated(vector, near, self.named.sketched)
-        found.cosines[np.searchsorted(places, self.named.places)] = of_named.cosines
+        found.put_best(np.searchsorted(places, self.named.places[named]), of_named.cosines[named])
         chosen = self._chosen(places, _fitting(self.view, self.named.likely, places), found, near.low)
         if chosen.count >= self.enough:
             return self._at(self._around(chosen, near), near, vector)
@@ -199,6 +210,10 @@ class _Narrowing:
         scores[near.places < 0] = -1
         numbers = _first_of(scores, _NEAR)
         return numbers[near.places[numbers] >= 0]
+
+    def _of_named(self, of_named: Cosines, low: float) -> Array:
+        """The numbers of the rows that words name that fit best by both."""
+        return _first_of(self._mixed(self.named.fitting, of_named.known(), low), _NAMED)
 
     def _mixed(self, said: Wording, cosines: Scores, low: float) -> Scores:
         """How well rows fit by words and meaning together. `low` is how near the farthest row is."""

@@ -29,8 +29,11 @@ _TIMES = 2
 """So many times as many at most: texts that are alike have the same sketch, and there may be any number of them."""
 
 _FARTHEST = 32
-_FAR = 384
-"""The farthest lists, and how many of their sketches are looked at more closely, those that differ most."""
+_FAR = 1536
+_READ = 160
+"""The farthest lists, how many of their sketches are looked at more closely, those that differ most, and how many of
+these vectors are read.
+"""
 
 _MUCH = 0.98
 """Of what a question is in a dimension on the average: so four steps are told apart with the least error."""
@@ -202,42 +205,60 @@ class Lists:
         """How many vectors are in lists."""
         return int(self.ends[-1])
 
-    def near(self, question: Scores) -> tuple[Array, Scores, Array]:
-        """The windows of the nearest lists that differ least by their sketches, and about how near each is; and of the
-        farthest lists some windows that differ most: these tell how far the farthest rows are.
-        """
-        begins = np.concatenate([[0], self.ends[:-1]])
+    def nearest_first(self, question: Scores) -> Array:
+        """The numbers of the lists that are not empty: all vectors of one may be gone."""
         order = np.argsort(-self.centres.products(question), kind="stable")
-        order = order[begins[order] < self.ends[order]]  # All vectors of a list may be gone.
-        asked, step = _asked(question)
-        windows, distances = self._least(asked, order[: -(-order.size // PROBED)], begins, COMPARED)
-        cosines = np.float32(3 * question.size) - 2 * distances.astype(np.float32)
-        cosines *= self.factors.take(windows) * step
-        cosines += np.float32(question @ self.mean)
-        # What differs most from a question differs least from its opposite.
-        farthest, _ = self._least(~asked, order[-_FARTHEST:], begins, _FAR)
-        return windows, cosines, farthest
+        return order[self._begins()[order] < self.ends[order]]
 
-    def _least(self, asked: Array, lists: Array, begins: Array, most: int) -> tuple[Array, Array]:
+    def near(self, question: Scores, order: Array) -> tuple[Array, Scores]:
+        """The windows of the nearest lists that differ least by their sketches, and about how near each is."""
+        asked, step = _asked(question)
+        windows, distances = self._least(asked, order[: -(-order.size // PROBED)], COMPARED)
+        return windows, self._cosines(question, step, distances, self.factors.take(windows))
+
+    def far(self, question: Scores, order: Array) -> Array:
+        """Windows of the farthest lists that differ most by their sketches: they tell how far the farthest rows are."""
+        asked, _ = _asked(question)
+        # What differs most from a question differs least from its opposite.
+        windows, apart = self._least(~asked, order[-_FARTHEST:], _FAR)
+        if windows.size <= _READ:
+            return windows
+        nearness = (2 * apart.astype(np.float32) - np.float32(3 * question.size)) * self.factors.take(windows)
+        return windows[np.argpartition(nearness, _READ)[:_READ]]
+
+    def _begins(self) -> Array:
+        return np.concatenate([[0], self.ends[:-1]])
+
+    def about(self, question: Scores, sketches: "PackedSketches") -> Scores:
+        """About how near a question is to some windows, as `near` says it."""
+        asked, step = _asked(question)
+        distances = _distances(np.asarray(numkong.hammings_packed(asked, sketches.packed)))
+        return self._cosines(question, step, distances[: sketches.windows.size], sketches.factors)
+
+    def _cosines(self, question: Scores, step: np.float32, distances: Array, factors: Scores) -> Scores:
+        cosines = np.float32(3 * question.size) - 2 * distances.astype(np.float32)
+        cosines *= factors * step
+        cosines += np.float32(question @ self.mean)
+        return cosines
+
+    def _least(self, asked: Array, lists: Array, most: int) -> tuple[Array, Array]:
         """About so many windows of some lists whose sketches differ least from a question, and by how much."""
-        compare = numkong.hammings_packed
+        begins = self._begins()
         counts = self.ends[lists] - begins[lists]
         ends = np.cumsum(counts)
         # Held here: all may be let go of meanwhile.
         held = zip(self.packed.of(lists.tolist(), lambda one: self._packed(one, begins)), counts.tolist(), strict=True)
-        # After each list there are some sketches of nothing.
-        parts = [np.asarray(compare(asked, packed))[:, :count] for packed, count in held]
-        distances, rest = np.concatenate(parts, axis=1)
-        distances += distances
-        distances += rest
+        parts = [np.asarray(numkong.hammings_packed(asked, packed))[:, :count] for packed, count in held]
+        distances = _distances(np.concatenate(parts, axis=1))
         numbers = _nearest(distances, most)
         offsets = np.repeat(self.ends[lists] - ends, np.diff(np.searchsorted(numbers, ends), prepend=0))
         return numbers + offsets, distances[numbers]
 
     def _packed(self, number: int, begins: Array) -> Any:
-        sketches = self.sketches[begins[number] : self.ends[number]]
-        padded = np.zeros((-len(sketches) % _PADDED, sketches.shape[1]), dtype=np.uint8)
-        return numkong.hammings_pack(np.concatenate([sketches, padded]), dtype="uint1")
+        return _pack(self.sketches[begins[number] : self.ends[number]])
+
+    def packed_of(self, windows: Array) -> "PackedSketches":
+        return PackedSketches(windows, _pack(self.sketches.take(windows, axis=0)), self.factors.take(windows))
 
     def sketches_of(self, windows: Array) -> "Sketches":
         bits = np.unpackbits(self.sketches.take(windows, axis=0), axis=1, count=self.mean.size)
@@ -278,6 +299,15 @@ class Sketches:
     factors: Scores
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedSketches:
+    """Those of some windows as they are compared fastest, which tells less exactly how near each is."""
+
+    windows: Array
+    packed: Any
+    factors: Scores
+
+
 def sketch_of(steps: vectors.Steps, scales: Scores, mean: Scores) -> tuple[Array, Scores]:
     """The sketches of some vectors, and their factors."""
     apart = steps * scales[:, np.newaxis] - mean
@@ -297,6 +327,20 @@ def _asked(question: Scores) -> tuple[Array, np.float32]:
     steps = np.where(is_much, np.float32(3), np.float32(1))
     unit = np.float32(amounts @ steps / (steps @ steps))
     return np.packbits(np.stack([is_above, is_above == is_much]), axis=1), unit
+
+
+def _pack(sketches: Array) -> Any:
+    """After the sketches there are some of nothing."""
+    padded = np.zeros((-len(sketches) % _PADDED, sketches.shape[1]), dtype=np.uint8)
+    return numkong.hammings_pack(np.concatenate([sketches, padded]) if len(padded) else sketches, dtype="uint1")
+
+
+def _distances(compared: Array) -> Array:
+    """By both rows of a question, of which the first counts twice."""
+    distances: Array = compared[0]
+    distances += distances
+    distances += compared[1]
+    return distances
 
 
 def _nearest(distances: Array, count: int) -> Array:

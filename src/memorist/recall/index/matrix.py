@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from memorist.recall.index import vectors
 from memorist.recall.index.columns import Array, Column, distinct, which_are
 from memorist.recall.index.helpers import helpers
-from memorist.recall.index.lists import Lists, Sketches
+from memorist.recall.index.lists import Lists, PackedSketches, Sketches
 from memorist.recall.index.snapshot import READ, Snapshot
 from memorist.recall.ranking import Scores
 
@@ -276,23 +276,46 @@ class MatrixView:
         yet; and how far the farthest ones are.
         """
         assert self.lists is not None
-        windows, cosines, far = self.lists.near(question)
+        order = self.lists.nearest_first(question)
+        windows, cosines = self.lists.near(question, order)
+        farthest, low = self._far(question, order)
         late = self._late(question)
-        far = far[self.places[far] >= 0]
-        lows = self._compared(question, self.lists.rows.read(far)) * self.scales[far]
         return Near(
             np.concatenate([self.places.take(windows), late.places]),
             np.concatenate([cosines, late.cosines]),
-            distinct(self.places[far[_least(lows, _FARTHEST)]]),
-            min(float(lows.min(initial=0)), float(late.cosines.min(initial=0))),
+            farthest,
+            min(low, float(late.cosines.min(initial=0))),
             late,
         )
+
+    def _far(self, question: Scores, order: Array) -> tuple[Array, float]:
+        """Places of rows that lie far away, and how near the farthest is."""
+        assert self.lists is not None
+        far = self.lists.far(question, order)
+        far = far[self.places[far] >= 0]
+        lows = self._compared(question, self.lists.rows.read(far)) * self.scales[far]
+        return distinct(self.places[far[_least(lows, _FARTHEST)]]), float(lows.min(initial=0))
 
     def sketched(self, places: Array) -> "Sketched":
         """The sketches of some rows, whose places ascend."""
         assert self.lists is not None
         windows, rows = self._windows_of(places)
         return Sketched(places, rows, self.lists.sketches_of(windows), self.firsts[windows])
+
+    def packed(self, places: Array) -> "PackedRows":
+        """The same for `about`, which is faster and tells less exactly."""
+        assert self.lists is not None
+        windows, rows = self._windows_of(places)
+        return PackedRows(places, rows, self.lists.packed_of(windows))
+
+    def about(self, question: Scores, near: "Near", of: "PackedRows") -> "Cosines":
+        """About how near some rows are, whichever window that is; those in no list as they are."""
+        assert self.lists is not None
+        found = Cosines.none(of.places.size)
+        found.put_best(of.rows, self.lists.about(question, of.sketches))
+        here = which_are(near.late.places, of.places)
+        found.put_best(np.searchsorted(of.places, near.late.places[here]), near.late.cosines[here])
+        return found
 
     def estimated(self, question: Scores, near: "Near", of: "Sketched") -> "Cosines":
         """About how near some rows are; those in no list as they are."""
@@ -409,6 +432,15 @@ class Sketched:
     sketches: Sketches
     numbers: Array
     """Which window of its row each is."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedRows:
+    """The same, to be compared faster."""
+
+    places: Array
+    rows: Array
+    sketches: PackedSketches
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -41,11 +41,11 @@ _SHARE = 8
 """Of a shelf that is larger, entries for one in so many of its rows."""
 
 _SAMPLED = 16_384
-_SPARE = 3
-_LIKELY = 3072
+_SPARE = 1.5
+_LIKELY = 8192
 """Rows of these that are compared by meaning, too."""
 
-_LOOKED_INTO = 4096
+_LOOKED_INTO = 8192
 _FREQUENT = 4
 """Rows in which words are looked for that are too frequent to be looked through, and how many words."""
 
@@ -136,7 +136,8 @@ class Postings:
 
     def size_bytes(self) -> int:
         own = 0 if self._is_mapped else self._sorted.nbytes
-        added = sum(terms.nbytes + places.nbytes for terms, places in self._added)
+        # What is not sorted yet counts as it will be, lest vectors be let go of for a moment's sake.
+        added = sum(places.nbytes for _, places in self._added)
         return own + added + sum(run.nbytes for run in self._later) + self._lengths.size_bytes
 
     def saved(self) -> Snapshot:
@@ -211,7 +212,8 @@ class Postings:
 def settled(saved: Snapshot) -> Snapshot:
     """What a shelf is at one moment, its runs of terms made one, as a file has them."""
     whole = _one_of([TermRun(*run) for run in zip(*(saved.arrays[name] for name in _ARRAYS), strict=True)])
-    return replace(saved, arrays={**saved.arrays, **{name: [one] for name, one in zip(_ARRAYS, whole, strict=True)}})
+    made = {name: [array] for name, array in zip(_ARRAYS, (whole.terms, whole.starts, whole.entries), strict=True)}
+    return replace(saved, arrays={**saved.arrays, **made})
 
 
 def _one_of(runs: Sequence[TermRun]) -> TermRun:
@@ -472,7 +474,7 @@ def _most(sums: Sums, count: int) -> Array:
     """The rows that fit best, so many at most, ascending; of those that fit alike the last."""
     sample = np.sort(sums[:: max(1, sums.size // _SAMPLED)])
     # A sample only tells about where the bound lies, so that it is one for some more.
-    rank = 1 + _SPARE * count * sample.size // max(1, sums.size)
+    rank = 1 + int(_SPARE * count * sample.size / max(1, sums.size))
     while True:
         bound = max(1, int(sample[-rank])) if rank <= sample.size else 1
         places = np.flatnonzero(sums >= bound)
