@@ -212,8 +212,8 @@ class Postings:
 def settled(saved: Snapshot) -> Snapshot:
     """What a shelf is at one moment, its runs of terms made one, as a file has them."""
     whole = _one_of([TermRun(*run) for run in zip(*(saved.arrays[name] for name in _ARRAYS), strict=True)])
-    made = {name: [array] for name, array in zip(_ARRAYS, (whole.terms, whole.starts, whole.entries), strict=True)}
-    return replace(saved, arrays={**saved.arrays, **made})
+    arrays: tuple[Array, ...] = (whole.terms, whole.starts, whole.entries)
+    return replace(saved, arrays={**saved.arrays, **{name: [one] for name, one in zip(_ARRAYS, arrays, strict=True)}})
 
 
 def _one_of(runs: Sequence[TermRun]) -> TermRun:
