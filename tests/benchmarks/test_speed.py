@@ -13,8 +13,8 @@ from tests.support.stores import checked
 FIGURES = {
     "memories", "users", "questions", "embedder", "reranker", "synthetic_vectors", "embed_ms_p50", "floor_ms",
     "recall_ms_p50", "recall_ms_p95", "rerank_ms_p50", "rerank_ms_p95", "first_recall_ms_p50", "ingest_per_s",
-    "embed_per_s", "rss_mb", "disk_bytes_per_memory", "cold_recall_s", "clients_1_ms_p95", "clients_8_ms_p95",
-    "budget_ms", "first_ten_same",
+    "embed_per_s", "rss_mb", "disk_bytes_per_memory", "cold_recall_s", "cold_recall_alone_s", "clients_1_ms_p95",
+    "clients_8_ms_p95", "budget_ms", "first_ten_same",
 }  # fmt: skip
 
 
@@ -37,6 +37,7 @@ def test_every_figure_without_models(
     assert result["first_ten_same"] is None
     for name in ("floor_ms", "recall_ms_p50", "ingest_per_s", "rss_mb", "cold_recall_s"):
         assert result[name] > 0, name
+    assert 0 < result["cold_recall_alone_s"] < result["cold_recall_s"]
     everything = OwnerFilter(any_user=True, any_agent=True)
     stored = core.store.read(tenant, lambda tx: tx.memories.scan(everything, "", 1000))
     assert len(stored) == 530
