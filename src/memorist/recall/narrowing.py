@@ -270,7 +270,7 @@ class _Narrowing:
             self._beside(self._beside(kept[:_CLOSEST])),
             others,
             self._beside(others),
-            turns.of_threads(threads, np.unique(threads[first]), _OF_A_THREAD),
+            turns.of_threads(threads, distinct(threads[first]), _OF_A_THREAD),
             farthest,
             self._beside(farthest),
             self.named.fullest,

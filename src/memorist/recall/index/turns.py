@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from memorist.recall.index.columns import Array, which_are
+from memorist.recall.index.columns import Array, distinct, which_are
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +46,7 @@ class TurnOrder:
         late = places[places >= self.following.size]
         if not late.size:
             return late
-        inside = self._listed(np.unique(threads[late]), self.following.size)
+        inside = self._listed(distinct(threads[late]), self.following.size)
         return inside[which_are(previous[inside], late)]
 
     def of_threads(self, threads: Array, numbers: Array, most: int) -> Array:
