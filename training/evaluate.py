@@ -140,7 +140,6 @@ def main() -> None:
     parser.add_argument(
         "--weights", type=Path, help="trained parts to measure at full precision, instead of the shipped"
     )
-    parser.add_argument("--base", type=Path, help="folder of the base model, needed with --weights")
     parser.add_argument("--no-rerank", action="store_true")
     parser.add_argument("--pool", type=int, default=FUSION.pool)
     parser.add_argument("--by-category", action="store_true")
@@ -151,8 +150,8 @@ def main() -> None:
     if arguments.weights:
         from training.torch_models import load_embedder, load_reranker
 
-        embedder = load_embedder(arguments.weights, arguments.base)
-        reranker = load_reranker(arguments.weights, arguments.base)
+        embedder = load_embedder(arguments.weights)
+        reranker = load_reranker(arguments.weights)
     else:
         from memorist.models.embedder import LocalEmbedder
         from memorist.models.reranker import LocalReranker

@@ -8,9 +8,10 @@ import torch
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from memorist.models.files import FOLDER
 from training.encoder import EmbeddingModel, RerankingModel, load_trained, load_words, trained_layers
 
-TOKENIZER = Path(__file__).parent.parent / "src/memorist/models/weights/tokenizer.json"
+TOKENIZER = FOLDER / "tokenizer.json"
 LIMIT = 256
 
 
@@ -46,14 +47,14 @@ class TorchReranker:
         return self.model(*padded(encodings, device)).cpu().tolist()
 
 
-def load_embedder(trained: Path, words: Path, name: str = "embedder") -> TorchEmbedder:
+def load_embedder(trained: Path, words: Path = FOLDER, name: str = "embedder") -> TorchEmbedder:
     model = EmbeddingModel(trained_layers(trained, name))
     load_words(model.encoder, words)
     load_trained(model, trained, name)
     return TorchEmbedder(model.to(device()))
 
 
-def load_reranker(trained: Path, words: Path, name: str = "reranker") -> TorchReranker:
+def load_reranker(trained: Path, words: Path = FOLDER, name: str = "reranker") -> TorchReranker:
     model = RerankingModel(trained_layers(trained, name))
     load_words(model.encoder, words)
     load_trained(model, trained, name)
