@@ -120,7 +120,9 @@ class StuckWork:
         self._url = url
         self._lock = threading.Lock()
         self._under_way: dict[int, _Work] = {}
+        self._silent: frozenset[str] = frozenset()
         self._hanging: frozenset[str] = frozenset()
+        """Those that were silent twice in a row: one that is only busy may be late once."""
         self._placed: dict[str, str] = {}
         """On which node whose rows are, while some hang."""
         self._stopping = threading.Event()
@@ -164,28 +166,32 @@ class StuckWork:
             raise errors.StoreUnavailable(_no_answer_from(sorted(hanging)))
 
     def _watch(self) -> None:
-        while not self._stopping.wait(_LOOK_EVERY_S):
-            old = self._old()
-            if not old and not self._hanging:
+        pause = _LOOK_EVERY_S
+        while not self._stopping.wait(pause):
+            pause = _LOOK_EVERY_S
+            if not self._silent and not self._old():
                 continue
             try:
-                self._look(old)
+                self._look()
             except psycopg.Error:
-                self._hanging = frozenset()  # The coordinator is gone, which everybody notices by themselves.
+                # The coordinator is gone, which everybody notices by themselves.
+                self._silent = self._hanging = frozenset()
+            if not self._silent:
+                pause = _LOOKED_AFTER_S
 
     def _old(self) -> list[_Work]:
         before = time.monotonic() - _LOOKED_AFTER_S
         with self._lock:
             return [work for work in self._under_way.values() if work.began < before]
 
-    def _look(self, old: Sequence[_Work]) -> None:
+    def _look(self) -> None:
         with _fresh(self._url) as connection:
-            hanging = frozenset(_silent_of(connection))
+            silent = frozenset(_silent_of(connection))
+            self._silent, hanging = silent, silent & self._silent
             # Shards move: where whose rows are is asked again after each trouble.
             self._placed = self._placed if hanging else {}
             self._hanging = hanging
-            # Those that came to wait while it was looked.
-            if hanging and (old := [*old, *(work for work in self._old() if work not in old)]):
+            if hanging and (old := self._old()):
                 self._cut_off(_stuck(connection, old, hanging))
 
     def _cut_off(self, stuck: Sequence[_Work]) -> None:
