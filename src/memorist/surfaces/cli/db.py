@@ -32,7 +32,7 @@ def migrate(flags: Flags) -> None:
 
 @with_flags(*STORE, *REFUSED_KEY)
 def status(flags: Flags) -> None:
-    """Show what the database is, and which migrations were applied and are pending. Changes nothing."""
+    """Show the database, which migrations were applied and are pending, and what a cluster lacks. Changes nothing."""
     with existing_store(operator_settings(flags)) as store:
         facts, warnings = store.driver.describe(), store.driver.advice()
         applied = [
