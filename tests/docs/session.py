@@ -43,6 +43,7 @@ _NORMAL: list[tuple[str, str]] = [
     (r"\b[0-9a-f]{13}\b", "VERSION"),
     # Pages say what a server without it does; `make citus` tries them on a cluster.
     (r"PostgreSQL with Citus", "PostgreSQL"),
+    (r"warning +cluster +Citus: the tables are [^.]+\.[^.]+\.\n", ""),
     (r"\b\d+\.\d+\.\d+\b(?<!127\.0\.0)(?!\.)", "RELEASE"),
     (r"\b(mst_(?:live|user)_)[0-9a-f]{72}\b", r"\1KEY"),
     (r"\b[A-Za-z0-9_-]{60,}\b", "CURSOR"),
