@@ -41,13 +41,34 @@ DAYS = [datetime(2026, 1, day, tzinfo=UTC) for day in range(1, 10)]
     ],
 )
 def test_what_is_about_another_counts_less(query: str, text: str, is_about_another: bool) -> None:
-    assert bool(about_whom(query, [text], ABOUT_ANOTHER)[0] < 1) is is_about_another
+    assert bool(about_whom(query, [text], [""], ABOUT_ANOTHER)[0] < 1) is is_about_another
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "speaker", "is_about_another"),
+    [
+        ("What is Ada allergic to?", "My dog Rex is allergic to chicken.", "Ada", True),
+        ("what is ada allergic to?", "Our old dog is allergic to chicken.", "Ada Byron", True),
+        ("Worauf ist Ada allergisch?", "Meine Tochter ist gegen Nüsse allergisch.", "Ada", True),
+        ("What is Ada allergic to?", "My dog Rex is allergic to chicken.", "Ben", False),
+        ("What is Ada allergic to?", "My dog and I are allergic to chicken.", "Ada", False),
+        ("What is Ada's dog allergic to?", "My dog Rex is allergic to chicken.", "Ada", False),
+        ("What is the dog allergic to?", "My dog Rex is allergic to chicken.", "Ada", False),
+        ("What does Ada do?", "My job is at a bakery.", "Ada", False),
+        ("What is Ada allergic to?", "My dog Rex is allergic to chicken.", "", False),
+        ("What is A (D a allergic to?", "My dog Rex is allergic to chicken.", "A (D", True),
+    ],
+)
+def test_who_tells_of_another_who_is_theirs_counts_less(
+    query: str, text: str, speaker: str, is_about_another: bool
+) -> None:
+    assert bool(about_whom(query, [text], [speaker], ABOUT_ANOTHER)[0] < 1) is is_about_another
 
 
 def test_a_whole_text_as_a_question_is_about_nobody_it_names() -> None:
     names = [f"Ada{chr(97 + one // 26)}{chr(97 + one % 26)}" for one in range(600)]
     texts = [f"{names[0]}'s dog is allergic to chicken. " * 1000] * 200
-    assert about_whom(f"What about {' '.join(names)}?", texts, ABOUT_ANOTHER).min() == 1
+    assert about_whom(f"What about {' '.join(names)}?", texts, [""] * 200, ABOUT_ANOTHER).min() == 1
 
 
 def ordered(scores: list[float], texts: list[str], days: list[int]) -> list[int]:

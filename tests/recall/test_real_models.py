@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from memorist.core import Core
+from memorist.ingestion.service import Message
 from memorist.models.port import Embedder, Reranker
 from memorist.platform.values import Principal, Role
 from memorist.recall.values import Question
@@ -107,6 +108,15 @@ def test_who_is_named_is_meant(
     for text in (*others, expected):
         remember(core, ada, text)
     assert texts(ask(core, ada, query, enable_rerank=enable_rerank))[0] == expected
+
+
+@pytest.mark.parametrize("query", ["What is Mia allergic to?", "what is mia allergic to?"])
+def test_who_speaks_of_another_who_is_theirs_is_not_meant(core: Core, ada: Principal, query: str) -> None:
+    about_herself = "I moved from Berlin to Vienna last week, and I am allergic to walnuts."
+    about_another = "Great. My dog Rex is allergic to chicken though."
+    said = [Message("user", about_herself, name="Mia"), Message("assistant", "Noted! How is Vienna?")]
+    core.ingestion.add_messages(ada, "s1", [*said, Message("user", about_another, name="Mia")])
+    assert texts(ask(core, ada, query))[0] == about_herself
 
 
 @pytest.mark.parametrize("enable_rerank", [True, False])

@@ -58,10 +58,25 @@ everybody someone somebody anyone anybody nobody everything something anything n
 what who where when why how there here he she let may will
 """
 _NO_NAMES = frozenset(_OF_NOBODY.split())
+# Of whom somebody tells, who says "my": other things that are one's own, a job or a home, are about oneself.
+_BEINGS = """
+dog puppy cat kitten pet parrot bird horse pony rabbit hamster hund katze son daughter kid kids child children baby
+twins wife husband partner spouse boyfriend girlfriend fiance fiancee fiancé fiancée brother brothers sister sisters
+sibling siblings mother father mom mum dad mama papa parents grandmother grandfather grandma grandpa grandson
+granddaughter uncle aunt cousin nephew niece friend friends roommate flatmate neighbor neighbour boss manager
+colleague coworker teammate mann frau sohn tochter kind kinder bruder schwester mutter vater eltern oma opa freund
+freundin
+"""
+_MY_BEING = re.compile(
+    rf"\b(?:my|our|meine?|unsere?)\s+(?:\w+\s+){{0,2}}?(?:{'|'.join(_BEINGS.split())})\b", re.IGNORECASE
+)
+_MYSELF = re.compile(r"\b(?:i|me|myself|mine|we|us|ourselves|ich|mich|mir|wir|uns)\b", re.IGNORECASE)
 
 
-def about_whom(query: str, texts: Sequence[str], share: float) -> Scores:
-    """What each text counts: only a share, where it speaks of `Ada's dog` and the question of Ada."""
+def about_whom(query: str, texts: Sequence[str], speakers: Sequence[str], share: float) -> Scores:
+    """What each text counts: only a share, where it speaks of `Ada's dog`, or Ada herself of `my dog`, and the question
+    of Ada.
+    """
     counted = np.ones(len(texts), dtype=np.float32)
     names = list(dict.fromkeys(_NAME.findall(query))) or _names_in_small_letters(query, texts)
     if len(names) > _MOST_NAMES:
@@ -74,7 +89,17 @@ def about_whom(query: str, texts: Sequence[str], share: float) -> Scores:
             text = whole[:_READ]
             if (of_name := text.count(name)) and of_name == len(owned.findall(text)):
                 counted[place] = share
+    for name in {speaker for speaker in speakers if speaker and _asks_for(query, speaker)}:
+        for place, text in enumerate(texts):
+            if speakers[place] == name and _MY_BEING.search(text[:_READ]) and not _MYSELF.search(text[:_READ]):
+                counted[place] = share
     return counted
+
+
+def _asks_for(query: str, speaker: str) -> bool:
+    """Whether a question names who said something, and not what is theirs."""
+    first = re.escape(speaker.split()[0].casefold()) if speaker.split() else ""
+    return bool(first) and re.search(rf"\b{first}\b(?!['’]s\s)", query.casefold()) is not None
 
 
 def _names_in_small_letters(query: str, texts: Sequence[str]) -> list[str]:
