@@ -148,6 +148,17 @@ def test_reranker_that_hardly_tells_two_apart_leaves_them_as_they_were() -> None
     assert order([3.0]) == order([]) == list(range(30))
 
 
+def test_of_a_few_that_fit_alike_the_reranker_says_which_is_better() -> None:
+    ones = np.ones(2, np.float32)
+
+    def order(first: list[float], judged: list[float]) -> list[int]:
+        scores, said = np.array(first, dtype=np.float32), np.array(judged, dtype=np.float32)
+        return fusion.reordered(np.arange(2), scores, ones, ones.astype(np.int32), said, fusion.FUSION).places.tolist()
+
+    assert order([0.67, 0.66], [2.9, 3.9]) == [1, 0]
+    assert order([0.9, 0.3], [2.9, 3.9]) == [0, 1]
+
+
 def test_what_the_reranker_says_is_spread_from_the_best() -> None:
     first, ones = np.linspace(1, 0.7, 4, dtype=np.float32), np.ones(4, np.float32)
 

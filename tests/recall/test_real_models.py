@@ -111,11 +111,14 @@ def test_who_is_named_is_meant(
 
 
 @pytest.mark.parametrize("query", ["What is Mia allergic to?", "what is mia allergic to?"])
-def test_who_speaks_of_another_who_is_theirs_is_not_meant(core: Core, ada: Principal, query: str) -> None:
+@pytest.mark.parametrize("between", [[], [Message("assistant", "Noted! How is Vienna?")]])
+def test_who_speaks_of_another_who_is_theirs_is_not_meant(
+    core: Core, ada: Principal, query: str, between: list[Message]
+) -> None:
     about_herself = "I moved from Berlin to Vienna last week, and I am allergic to walnuts."
     about_another = "Great. My dog Rex is allergic to chicken though."
-    said = [Message("user", about_herself, name="Mia"), Message("assistant", "Noted! How is Vienna?")]
-    core.ingestion.add_messages(ada, "s1", [*said, Message("user", about_another, name="Mia")])
+    said = [Message("user", text, name="Mia") for text in (about_herself, about_another)]
+    core.ingestion.add_messages(ada, "s1", [said[0], *between, said[1]])
     assert texts(ask(core, ada, query))[0] == about_herself
 
 

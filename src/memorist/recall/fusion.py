@@ -66,6 +66,9 @@ class Fusion:
     """How far apart the local one's best and worst must be to count in full: of few that it reads, it often says nearly
     the same."""
 
+    first_apart: float = 0.5
+    """The same of the first order: of a few memories all may fit about as well, and the reranker tells them apart."""
+
     pool: int = 40
     """How many candidates the local reranker reads at most."""
 
@@ -293,7 +296,7 @@ def reordered(
     # What it did not read counts as the worst of what it read: that may fall behind it.
     said = np.full(pool, spread.min(initial=1), dtype=np.float32)
     said[:read] = spread
-    mixed = (share * said + (1 - share) * normalised(first[:pool])) * weights[:pool]
+    mixed = (share * said + (1 - share) * _spread(first[:pool], fusion.first_apart)) * weights[:pool]
     inside = best(mixed, pool)
     # What it never reads stays behind all of these, in the order that it had.
     rest = first[pool:] * weights[pool:]
@@ -303,11 +306,11 @@ def reordered(
     )
 
 
-def _spread(judged: Scores, apart: float) -> Scores:
+def _spread(scores: Scores, apart: float) -> Scores:
     """1 for the best, and 0 for the worst where it is so far apart; less far, it is nearer to 1."""
-    if not judged.size:
-        return judged
-    spread: Scores = 1 - (judged.max() - judged) / np.float32(max(float(np.ptp(judged)), apart, 1e-9))
+    if not scores.size:
+        return scores
+    spread: Scores = 1 - (scores.max() - scores) / np.float32(max(float(np.ptp(scores)), apart, 1e-9))
     return spread
 
 
