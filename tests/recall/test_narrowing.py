@@ -199,7 +199,10 @@ def test_what_words_count_is_measured_by_the_turns_whose_words_fit_best_together
         assert few.words.normal[here] == pytest.approx(every.words.normal[part.at[here]], abs=0.02)
 
 
-def test_what_comes_first_is_compared_as_it_is_and_the_rest_about_so(shelf: Shelf, library: Library) -> None:
+def test_what_comes_first_is_compared_as_it_is_and_the_rest_about_so(
+    shelf: Shelf, library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memorist.recall.narrowing._READ", 100)
     view = refreshed(shelf, library.store)
     for _ in range(5):
         query, vector = library.question()

@@ -159,6 +159,7 @@ def test_frequent_word_costs_no_more_entries_than_the_bound_and_a_rare_one_its_o
     lists = _lists(refreshed(Shelf("ada", MODEL), store))
     owl, oak, tea, salt = (words.hash_of(words.terms(word)[0]) for word in ("owl", "oak", "tea", "salt"))
     monkeypatch.setattr(postings, "_LOOKED_THROUGH", 500)
+    monkeypatch.setattr(postings, "_SHARE", 8)
     for asked, looked_through in {
         (owl,): 80,
         (salt,): 500,  # Of 800, the last ones.

@@ -30,6 +30,7 @@ def model(talking: ScriptedServer) -> ScriptedServer:
     """The language model, without anything that another test left."""
     talking.scripts.clear()
     talking.requests.clear()
+    talking.released.clear()
     talking.always = says("Noted, I will remember that.")
     return talking
 

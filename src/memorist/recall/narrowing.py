@@ -28,7 +28,7 @@ from memorist.recall.scored import Worded, scored, worded
 _ENOUGH = 128
 """If fewer rows that are named may come back, the lists were not made for such a question."""
 
-_READ = 160
+_READ = 400
 _NEAREST = 32
 """Rows whose vectors are read: at least, and `_TIMES` as many for each that is wanted; and those that look nearest, up
 to which scores are normalised.
@@ -96,13 +96,16 @@ def _read_first(found: Worded, vector: Scores, fusion: Fusion, count: int) -> No
     """Compare the rows that come first as they are, and the turns around them."""
     first = scored(found, vector, fusion).first(count)
     closest = first[: count // 2]
-    places = np.concatenate([first, found.candidates.previous[closest], found.candidates.following[closest]])
+    following = found.candidates.following
+    places = np.concatenate([first, found.candidates.previous[closest], following[closest]])
     start = 0
     for view in found.candidates.views:
         if isinstance(view, PartOfShelf):
             own = places[(places >= start) & (places < start + view.size)] - start
             nearest = _first_of(view.cosines(vector)[0], _NEAREST)
-            view.compare(vector, distinct(np.concatenate([own, nearest, view.needed])))
+            # What lies nearest, with the turns around it, is what scores are normalised up to.
+            around = np.concatenate([one[start + nearest] for one in (found.candidates.previous, following)]) - start
+            view.compare(vector, distinct(np.concatenate([own, nearest, around[around >= 0], view.needed])))
         start += view.size
 
 
@@ -301,7 +304,9 @@ class _Narrowing:
         found = self.view.matrix.estimated_at(vector, near, places)
         # None that lies far away may look as if it lay farther than the farthest.
         np.maximum(found.cosines, np.float32(near.low), out=found.cosines, where=found.cosines >= -1)
-        needed = np.concatenate([near.farthest, self._asked_about()]) if needed is None else needed
+        if needed is None:
+            # What lies farthest, with the turns around it, is what scores are normalised from.
+            needed = np.concatenate([near.farthest, self._beside(near.farthest), self._asked_about()])
         return PartOfShelf.of(self.view, places, found, np.searchsorted(places, needed), self.named.likely)
 
     def _beside(self, places: Array) -> Array:

@@ -28,9 +28,9 @@ COMPARED = 16_384
 _TIMES = 2
 """So many times as many at most: texts that are alike have the same sketch, and there may be any number of them."""
 
-_FARTHEST = 32
-_FAR = 1536
-_READ = 160
+_FARTHEST = 64
+_FAR = 3072
+_READ = 480
 """The farthest lists, how many of their sketches are looked at more closely, those that differ most, and how many of
 these vectors are read.
 """

@@ -37,7 +37,7 @@ _MOST = 2.2
 _LOOKED_THROUGH = 32_768
 """Entries of its rare words that a question looks through on a large shelf."""
 
-_SHARE = 8
+_SHARE = 4
 """Of a shelf that is larger, entries for one in so many of its rows."""
 
 _SAMPLED = 16_384
