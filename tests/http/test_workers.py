@@ -12,9 +12,12 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from memorist.bootstrap import local_principal, open_core
+from memorist.memories.values import Draft
 from memorist.observing.metrics import Metrics
 from memorist.observing.observer import Observer
 from memorist.observing.siblings import Siblings, summed
+from memorist.platform.validation import MAX_BATCH
 from memorist.settings import Settings
 from memorist.surfaces.http import workers
 from tests.http.conftest import new_memory
@@ -59,6 +62,33 @@ def test_one_that_is_killed_is_missed_by_nobody_and_started_again(tmp_path: Path
         assert process.wait(timeout=40) == -signal.SIGTERM
         assert list((data / "servers").iterdir()) == []
         assert not [pid for pid in started(data) if is_alive(pid)]
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="The system does not tell what a process has mapped.")
+def test_they_search_one_saved_index(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    texts = [f"note {number} is about pelicans" for number in range(4200)]
+    core = open_core(Settings(data=data))
+    for start in range(0, len(texts), MAX_BATCH):
+        core.memories.remember(local_principal(core, Settings()), list(map(Draft, texts[start : start + MAX_BATCH])))
+    core.close()
+    with running(data, "--workers", "2") as (_, address):
+        headers = local_key(data)
+
+        def both_have_mapped_the_same() -> bool:
+            asked = {"query": "pelicans of note 4127", "top_k": 1}
+            found = httpx2.post(f"{address}/v1/records/recall", json=asked, headers=headers).json()
+            assert found["hits"][0]["memory"]["content"] == texts[4127]
+            mapped = [mapped_indexes(pid) for pid in started(data)]
+            return len(mapped) == 2 and len(mapped[0]) == 1 and mapped[0] == mapped[1]
+
+        eventually(both_have_mapped_the_same)
+
+
+def mapped_indexes(pid: int) -> set[str]:
+    """The numbers of the saved indexes that a process has mapped."""
+    lines = Path(f"/proc/{pid}/maps").read_text().splitlines()
+    return {line.split()[4] for line in lines if ".shelf" in line}
 
 
 def test_they_count_together_and_end_with_the_one_that_started_them(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 """Saves large shelves to files in the background, and brings them back.
 
-A shelf that was saved is its file from then on, mapped into memory, which all processes of a machine share. A file is
-written only of what the database holds at that moment, and looked at again once it is in its place: whoever erases
-removes files after the rows are gone, so that of two who meet one sees the other's work.
+A shelf that was saved is its file from then on, mapped into memory, which all processes of a machine share: one that
+finds another's file takes it over instead of writing its own. A file is written only of what the database holds at that
+moment, and looked at again once it is in its place: whoever erases removes files after the rows are gone, so that of
+two who meet one sees the other's work.
 """
 
 import threading
@@ -18,7 +19,7 @@ from memorist.recall.index.arranging import arranged, size_bytes
 from memorist.recall.index.reading import is_known, is_whole
 from memorist.recall.index.shelf import Shelf
 from memorist.recall.index.snapshot import Snapshot, WrongSnapshot
-from memorist.recall.index.snapshot_folder import SnapshotFolder
+from memorist.recall.index.snapshot_folder import SnapshotFolder, file_number
 from memorist.secrets.logs import redacting_logger
 
 _log = redacting_logger(__name__)
@@ -57,6 +58,7 @@ class Saving:
         newest = shelf.map(saved)
         check = lambda tx: is_known(shelf, newest, tx) and is_whole(shelf, tx)  # noqa: E731
         if shelf.is_loaded and self._store.read(tenant, check):
+            shelf.file_number = saved.file_number
             return True
         shelf.clear()
         self._folder.discard(self._folder.file_of(tenant, shelf.user, self._model))
@@ -67,9 +69,7 @@ class Saving:
         key = (tenant, shelf.user)
         if shelf.size < self._folder.smallest or not self.takes(*key):
             return
-        is_much = shelf.unsaved >= max(self._folder.smallest, shelf.size // _SHARE)
-        is_done = not shelf.lacks_lists(self._folder.listed_from) and self._folder.file_of(*key, self._model).exists()
-        if is_done and not is_much:
+        if not self._is_worth_saving(shelf) and shelf.file_number == self._number_of(*key):
             return
         with self._lock:
             if self._worker is None or time.monotonic() < self._busy.get(key, 0):
@@ -105,11 +105,26 @@ class Saving:
             with self._lock:
                 self._busy[tenant, shelf.user] = time.monotonic() + self._folder.rest_s
 
+    def _is_worth_saving(self, shelf: Shelf) -> bool:
+        is_much = shelf.unsaved >= max(self._folder.smallest, shelf.size // _SHARE)
+        return is_much or shelf.lacks_lists(self._folder.listed_from)
+
+    def _number_of(self, tenant: str, user: str | None) -> int | None:
+        """What the system calls the file that there is now."""
+        return file_number(self._folder.file_of(tenant, user, self._model))
+
+    def _takes_over(self, tenant: str, shelf: Shelf) -> bool:
+        """Whether a shelf, whose lock is held, is now what another process saved, and needs no file of its own."""
+        there = self._number_of(tenant, shelf.user)
+        if there is None or there == shelf.file_number:
+            return False
+        return self.restore(tenant, shelf) and not self._is_worth_saving(shelf)
+
     def _saved(self, tenant: str, shelf: Shelf) -> bool:
         """Save it. Returns whether it was what the database holds, before and after."""
         file = self._folder.file_of(tenant, shelf.user, self._model)
         with shelf.lock:
-            if not shelf.is_loaded or shelf.is_cut:
+            if not shelf.is_loaded or shelf.is_cut or self._takes_over(tenant, shelf) or not shelf.is_loaded:
                 return True
             if not self._store.read(tenant, partial(is_whole, shelf)):
                 return False
@@ -134,6 +149,7 @@ class Saving:
             with shelf.lock:
                 if mapped is not None:
                     shelf.map(mapped)
+                    shelf.file_number = mapped.file_number
                 is_still_whole = self._store.read(tenant, partial(is_whole, shelf))
         finally:
             if not is_still_whole:

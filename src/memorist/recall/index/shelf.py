@@ -55,6 +55,8 @@ class Shelf:
         """Rows that came or changed since it was last saved."""
         self._leaves_out = False
         """Whether vectors came of another length than those before: then everything is read anew."""
+        self.file_number: int | None = None
+        """What the system calls the file that it is."""
         self.is_cut = False
         """Whether rows lost their vectors, since there was no memory for them."""
 

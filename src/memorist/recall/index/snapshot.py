@@ -42,6 +42,9 @@ class Snapshot:
     rows: Mapping[str, "SavedRows"] = field(default_factory=dict)
     """The arrays of a file, to be read instead of mapped."""
 
+    file_number: int | None = None
+    """What the system calls the file."""
+
     @property
     def size_bytes(self) -> int:
         return sum(piece.nbytes for pieces in self.arrays.values() for piece in pieces)
@@ -96,6 +99,7 @@ def read(file: Path, whose: Sequence[str], *, writable: str) -> Snapshot:
     """
     with file.open("rb") as opened:
         handle = opened.fileno()
+        number = os.fstat(handle).st_ino
         told = _told(handle)
         if told["whose"] != list(whose):
             raise WrongSnapshot("it is of another shelf")
@@ -116,7 +120,7 @@ def read(file: Path, whose: Sequence[str], *, writable: str) -> Snapshot:
     for error in errors:
         if error is not None:
             raise error
-    return Snapshot(told["facts"], arrays, rows)
+    return Snapshot(told["facts"], arrays, rows, number)
 
 
 def _told(handle: int) -> dict[str, Any]:

@@ -134,6 +134,16 @@ class SnapshotFolder:
                 total -= size
 
 
+def file_number(file: Path) -> int | None:
+    """What the system calls a file, None where there is none: another number than one that is still in use means that
+    the file was written anew.
+    """
+    try:
+        return file.stat().st_ino
+    except OSError:
+        return None
+
+
 def _prefix(tenant: str, user: str | None) -> str:
     # Nobody is not the user of an empty name.
     return f"{_short(tenant)}-{_short('nobody' if user is None else f'user {user}')}"
