@@ -95,7 +95,7 @@ class Opened:
 def _read_first(found: Worded, vector: Scores, fusion: Fusion, count: int) -> None:
     """Compare the rows that come first as they are, and the turns around them."""
     first = scored(found, vector, fusion).first(count)
-    closest = first[: count // 2]
+    closest = first[: count // 4]
     following = found.candidates.following
     places = np.concatenate([first, found.candidates.previous[closest], following[closest]])
     start = 0
