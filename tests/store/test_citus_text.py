@@ -227,6 +227,7 @@ def test_citus_is_told_the_tenant_one_command_at_a_time() -> None:
         ("connection not open", True),
         ("SSL connection has been closed unexpectedly", True),
         ("SSL SYSCALL error: EOF detected", True),
+        ("could not commit transaction for shard 102088 on at least one active node", True),
         ('relation "memories_102008" does not exist', False),
         ("complex joins are only supported when all distributed tables are co-located", False),
     ],

@@ -66,9 +66,10 @@ _MEANINGS: list[tuple[type[Exception], type[errors.MemoristError]]] = [
 ]
 
 # How Citus says that the node that has a tenant does not answer, or went while it did; it has no code of its own. The
-# second line is how the driver between nodes says it.
+# last line is how the driver between nodes says it.
 _WORKER_IS_GONE = re.compile(
     r"marked as essential|connection to the remote node .* failed|could not establish any connections to the node"
+    r"|could not commit transaction for shard"
     r"|server closed the connection|could not (receive|send) data|no connection to the server|connection not open|^SSL "
 )
 
