@@ -35,13 +35,14 @@ from memorist.recall.index.postings import Postings
 from memorist.recall.index.snapshot import READ, Snapshot
 from memorist.recall.ranking import Scores, best
 from memorist_bench.metrics import milliseconds
+from memorist_bench.speed import passages_of, vectors_between
 from memorist_bench.texts import conversation, questions
 
 _FIRST = 10
+_FEWEST = 100
 _POOL = 2_000
 _TURNS = 20
 _SESSIONS = 250
-_NOISE = 0.5
 _CHUNK = 8192
 _SKETCHED = 2048
 """So many that are nearest by their sketches are told apart more exactly; the best of these are read."""
@@ -113,15 +114,12 @@ def measure(count: int, pool: Scores, asked: Scores, *, postgres: bool = True) -
 
 
 def synthetic(count: int, pool: Scores) -> Scores:
-    """Each lies between one of the pool and one that all of its session share, with some noise."""
+    """As `memorist bench speed` makes those that it does not embed."""
     chance = np.random.default_rng(0)
     made = np.empty((count, pool.shape[1]), dtype=np.float32)
     for start in range(0, count, _TURNS * _SESSIONS):
         part = made[start : start + _TURNS * _SESSIONS]
-        topics = pool[chance.integers(len(pool), size=_SESSIONS)]
-        part[:] = pool[chance.integers(len(pool), size=len(part))] + np.repeat(topics, _TURNS, axis=0)[: len(part)]
-        part += chance.standard_normal(part.shape, dtype=np.float32) * np.float32(_NOISE / pool.shape[1] ** 0.5)
-        part /= np.linalg.norm(part, axis=1, keepdims=True)
+        part[:], _ = vectors_between(pool, np.arange(len(part)) // _TURNS, chance)
     return made
 
 
@@ -331,24 +329,14 @@ def _cores() -> int:
 
 def _given(options: argparse.Namespace) -> tuple[Scores, Scores]:
     """The pool and the questions: read from files, or embedded here."""
-    pool = np.load(options.pool) if options.pool else _embedded(_passages())
+    pool = np.load(options.pool) if options.pool else _embedded(_texts())
     file = options.questions_file
     asked = np.load(file) if file else _embedded(list(islice(questions(0), options.questions)))
     return pool.astype(np.float32), asked[: options.questions].astype(np.float32)
 
 
-def _passages() -> list[str]:
-    """What the embedder reads of invented conversations."""
-    from memorist.models import passages
-
-    texts = []
-    for number in range(_POOL // _TURNS):
-        before = ""
-        for turn in conversation(number, _TURNS):
-            date = passages.spoken_date(turn.time)
-            texts.append(passages.embedding_passage(turn.text, speaker=turn.speaker, date=date, previous=before))
-            before = passages.turn(turn.speaker, turn.text)
-    return texts
+def _texts() -> list[str]:
+    return [text for number in range(_POOL // _TURNS) for text in passages_of(conversation(number, _TURNS))]
 
 
 def _embedded(texts: Sequence[str]) -> Scores:
@@ -372,6 +360,10 @@ def _parse() -> argparse.Namespace:
     options = parser.parse_args()
     if not options.vectors and not options.save_pool:
         parser.error("say --vectors, --save-pool or both")
+    if options.vectors and options.vectors < _FEWEST:
+        parser.error(f"--vectors must be at least {_FEWEST}")
+    if options.questions < 1:
+        parser.error("--questions must be at least 1")
     return options
 
 

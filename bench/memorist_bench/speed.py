@@ -25,7 +25,9 @@ from memorist.models.port import Embedder
 from memorist.platform.values import Principal, Role
 from memorist.ports import Writer
 from memorist.recall.index.cache import Shelves
+from memorist.recall.index.columns import Array
 from memorist.recall.index.embedding import Window, embedded_one, windows_of
+from memorist.recall.ranking import Scores
 from memorist.recall.values import Embedded, Question
 from memorist.settings import Settings
 from memorist_bench.agreement import first_ten_same
@@ -176,17 +178,20 @@ def _store_sessions(core: Core, people: _People, batch: Sequence[Session]) -> No
 
 def _embed_alone(embedder: Embedder, batch: Sequence[Session]) -> tuple[list[Window], float]:
     """What is made of the passages that the indexer embeds for these sessions, and how long the embedder took."""
-    texts = []
-    for _, turns in batch:
-        before = ""
-        for turn in turns:
-            date = passages.spoken_date(turn.time)
-            texts.append(passages.embedding_passage(turn.text, speaker=turn.speaker, date=date, previous=before))
-            before = passages.turn(turn.speaker, turn.text)
+    texts = [text for _, turns in batch for text in passages_of(turns)]
     started = time.perf_counter()
     made = embedder.embed_tokens(texts)
     seconds = time.perf_counter() - started
     return windows_of(made), seconds
+
+
+def passages_of(turns: Sequence[InventedTurn]) -> Iterator[str]:
+    """What the embedder reads of each turn of a session."""
+    before = ""
+    for turn in turns:
+        date = passages.spoken_date(turn.time)
+        yield passages.embedding_passage(turn.text, speaker=turn.speaker, date=date, previous=before)
+        before = passages.turn(turn.speaker, turn.text)
 
 
 def _fill(core: Core, people: _People, sessions: Iterator[Session], pool: Sequence[Window]) -> Iterator[int]:
@@ -236,18 +241,25 @@ def synthetic_vectors(
     """
     if not pool:
         return []
+    numbers = {session: number for number, session in enumerate(dict.fromkeys(memory.session for memory in memories))}
     vectors = np.stack([one.vector for one in pool])
-    size = vectors.shape[1]
-    sessions = {session: number for number, session in enumerate(dict.fromkeys(memory.session for memory in memories))}
-    topics = vectors[noise.integers(len(pool), size=len(sessions))]
-    chosen = noise.integers(len(pool), size=len(memories))
-    made = vectors[chosen] + topics[[sessions[one.session] for one in memories]]
-    made += noise.standard_normal((len(memories), size), dtype=np.float32) * np.float32(_NOISE / size**0.5)
-    made /= np.linalg.norm(made, axis=1, keepdims=True)
+    made, chosen = vectors_between(vectors, [numbers[memory.session] for memory in memories], noise)
     return [
         embedded_one(memory, [Window(vector, pool[one].tokens)], model)
         for memory, vector, one in zip(memories, made, chosen, strict=True)
     ]
+
+
+def vectors_between(pool: Scores, sessions: Sequence[int] | Array, noise: np.random.Generator) -> tuple[Scores, Array]:
+    """For each row, of the session of that number, a vector between one of the pool and the one that all of its session
+    share; and which of the pool each is near.
+    """
+    topics = pool[noise.integers(len(pool), size=max(sessions) + 1)]
+    chosen = noise.integers(len(pool), size=len(sessions))
+    made = pool[chosen] + topics[np.asarray(sessions)]
+    made += noise.standard_normal(made.shape, dtype=np.float32) * np.float32(_NOISE / pool.shape[1] ** 0.5)
+    made /= np.linalg.norm(made, axis=1, keepdims=True)
+    return made, chosen
 
 
 def _size_bytes(core: Core) -> int:

@@ -58,7 +58,6 @@ class Saving:
         newest = shelf.map(saved)
         check = lambda tx: is_known(shelf, newest, tx) and is_whole(shelf, tx)  # noqa: E731
         if shelf.is_loaded and self._store.read(tenant, check):
-            shelf.file_number = saved.file_number
             return True
         shelf.clear()
         self._folder.discard(self._folder.file_of(tenant, shelf.user, self._model))
@@ -69,7 +68,7 @@ class Saving:
         key = (tenant, shelf.user)
         if shelf.size < self._folder.smallest or not self.takes(*key):
             return
-        if not self._is_worth_saving(shelf) and shelf.file_number == self._number_of(*key):
+        if self._is_saved(tenant, shelf):
             return
         with self._lock:
             if self._worker is None or time.monotonic() < self._busy.get(key, 0):
@@ -105,26 +104,30 @@ class Saving:
             with self._lock:
                 self._busy[tenant, shelf.user] = time.monotonic() + self._folder.rest_s
 
-    def _is_worth_saving(self, shelf: Shelf) -> bool:
+    def _is_saved(self, tenant: str, shelf: Shelf) -> bool:
+        """Whether a shelf is the file that there is, but for a little."""
         is_much = shelf.unsaved >= max(self._folder.smallest, shelf.size // _SHARE)
-        return is_much or shelf.lacks_lists(self._folder.listed_from)
+        is_whole_file = not is_much and not shelf.lacks_lists(self._folder.listed_from)
+        return is_whole_file and shelf.file_number == self._file_number(tenant, shelf.user)
 
-    def _number_of(self, tenant: str, user: str | None) -> int | None:
-        """What the system calls the file that there is now."""
+    def _file_number(self, tenant: str, user: str | None) -> int | None:
         return file_number(self._folder.file_of(tenant, user, self._model))
 
-    def _takes_over(self, tenant: str, shelf: Shelf) -> bool:
-        """Whether a shelf, whose lock is held, is now what another process saved, and needs no file of its own."""
-        there = self._number_of(tenant, shelf.user)
-        if there is None or there == shelf.file_number:
-            return False
-        return self.restore(tenant, shelf) and not self._is_worth_saving(shelf)
+    def _take_over(self, tenant: str, shelf: Shelf) -> bool:
+        """Let a shelf, whose lock is held, be what another process saved. Returns whether it is; if the file is wrong,
+        the shelf has to be loaded anew.
+        """
+        is_anothers = self._file_number(tenant, shelf.user) not in (None, shelf.file_number)
+        return is_anothers and self.restore(tenant, shelf)
 
     def _saved(self, tenant: str, shelf: Shelf) -> bool:
         """Save it. Returns whether it was what the database holds, before and after."""
         file = self._folder.file_of(tenant, shelf.user, self._model)
         with shelf.lock:
-            if not shelf.is_loaded or shelf.is_cut or self._takes_over(tenant, shelf) or not shelf.is_loaded:
+            if not shelf.is_loaded or shelf.is_cut:
+                return True
+            is_anothers = self._take_over(tenant, shelf)
+            if not shelf.is_loaded or (is_anothers and self._is_saved(tenant, shelf)):
                 return True
             if not self._store.read(tenant, partial(is_whole, shelf)):
                 return False
@@ -149,7 +152,6 @@ class Saving:
             with shelf.lock:
                 if mapped is not None:
                     shelf.map(mapped)
-                    shelf.file_number = mapped.file_number
                 is_still_whole = self._store.read(tenant, partial(is_whole, shelf))
         finally:
             if not is_still_whole:

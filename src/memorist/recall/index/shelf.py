@@ -141,6 +141,7 @@ class Shelf:
             self._without = np.flatnonzero(self._columns["windows"].values[: len(self._ids)] == 0)
         self._dead = told["dead"]
         self._since = told["since"]
+        self.file_number = saved.file_number
         newest: list[list[Any]] = told["newest"]
         return newest
 
