@@ -18,8 +18,7 @@ def load_shipped(encoder: Encoder, name: str = "embedder", folder: Path = FOLDER
     graph, weights = _read(name, folder)
     made = {result: node for node in graph.node for result in node.output}
     products = [_product(node, weights, made) for node in graph.node if node.op_type == "MatMulIntegerToFloat"]
-    norms = [node for node in graph.node if node.op_type == "SkipLayerNormalization"]
-    first = next(node for node in graph.node if node.op_type == "LayerNormalization")
+    first, *norms = (node for node in graph.node if node.op_type == "LayerNormalization")
     # The last layer of a reranker asks for its first token alone, by a product of its own.
     if len(products) == 4 * len(encoder.layers) + 1:
         (query, query_bias), (both, both_bias) = products[-5:-3]
@@ -33,15 +32,15 @@ def load_shipped(encoder: Encoder, name: str = "embedder", folder: Path = FOLDER
     state["types"] = torch.zeros(2, WIDTH)
     if steps:
         state["types"][1] = torch.from_numpy(steps[0].copy())
-    _take_norm(state, "norm", first, 1, weights)
+    _take_norm(state, "norm", first, weights)
     for number in range(len(encoder.layers)):
         for part, (weight, bias) in zip(
             ("qkv", "out", "up", "down"), products[4 * number : 4 * number + 4], strict=True
         ):
             state[f"layers.{number}.{part}.weight"] = torch.from_numpy(weight)
             state[f"layers.{number}.{part}.bias"] = torch.from_numpy(bias.copy())
-        _take_norm(state, f"layers.{number}.attention_norm", norms[2 * number], 2, weights)
-        _take_norm(state, f"layers.{number}.output_norm", norms[2 * number + 1], 2, weights)
+        _take_norm(state, f"layers.{number}.attention_norm", norms[2 * number], weights)
+        _take_norm(state, f"layers.{number}.output_norm", norms[2 * number + 1], weights)
     encoder.load_state_dict(state)
     load_words(encoder, folder)
 
@@ -80,6 +79,6 @@ def _is_step(value: NDArray, graph: onnx.GraphProto, weights: dict[str, NDArray]
     return any(weights.get(name) is value for node in products for name in node.input)
 
 
-def _take_norm(state: dict, name: str, node: onnx.NodeProto, at: int, weights: dict[str, NDArray]) -> None:
-    for offset, kind in enumerate(("weight", "bias")):
-        state[f"{name}.{kind}"] = torch.from_numpy(weights[node.input[at + offset]].copy())
+def _take_norm(state: dict, name: str, node: onnx.NodeProto, weights: dict[str, NDArray]) -> None:
+    for at, kind in enumerate(("weight", "bias"), start=1):
+        state[f"{name}.{kind}"] = torch.from_numpy(weights[node.input[at]].copy())

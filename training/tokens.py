@@ -144,7 +144,7 @@ def _loss(
 def add_to_graph(model: onnx.ModelProto, head: TokenHead) -> None:
     """Let the graph of the embedder say of each token its numbers and what it counts. Its vectors stay as they are."""
     graph = model.graph
-    layers = [node for node in graph.node if node.op_type == "SkipLayerNormalization"][1::2]
+    layers = [node for node in graph.node if node.op_type == "LayerNormalization"][2::2]
     weight = torch.cat([head.project.weight, head.weigh.weight]).T.detach().numpy()
     bias = torch.cat([head.project.bias, head.weigh.bias]).detach().numpy()
     graph.initializer.append(numpy_helper.from_array(weight.astype(np.float16), "token_weight"))
