@@ -245,6 +245,19 @@ def test_slow_machine_stops_where_one_of_the_first_few_convinces(
     assert [len(pace.begin().read(reranker, "teapot", PASSAGES, extent)) for _ in range(3)] == [read] * 3
 
 
+@pytest.mark.parametrize(
+    ("first", "read"),
+    [(FUSION.sure, LEAST), (FUSION.sure - 0.1, FUSION.settled), (FUSION.convincing - 0.1, len(PASSAGES))],
+)
+def test_two_are_enough_where_it_is_sure_of_one_of_them(first: float, read: int) -> None:
+    reranker = Convinced(0.001, first)
+    pace = ReadingPace(10, reranker.now)
+    extent = Extent(FUSION.settled, len(PASSAGES), FUSION.convincing, FUSION.settled, FUSION.sure)
+    pace.begin().read(reranker, "teapot", PASSAGES, extent)
+    assert len(pace.begin().read(reranker, "teapot", PASSAGES, extent)) == read
+    assert len(pace.begin().read(reranker, "teapot", PASSAGES[:1], extent)) == 1
+
+
 def test_what_was_done_before_it_began_counts_too() -> None:
     reranker = Timed(0.005)
     pace = ReadingPace(0.1000001, reranker.now)

@@ -51,10 +51,18 @@ def searchable(memory: Memory) -> Searchable:
     headings = meta.get("heading_path")
     return Searchable(
         text="\n".join(part for part in (*named, memory.content) if part),
-        speaker=_text(meta.get("speaker")) or _text(meta.get("tool_name")) or _text(meta.get("role")),
+        speaker=speaker_of(memory),
         date=passages.spoken_date(moment),
         context=" > ".join(map(_text, headings)) if isinstance(headings, list) else "",
     )
+
+
+def speaker_of(memory: Memory) -> str:
+    """Who or what said it; '' where nobody is named."""
+    meta = memory.meta or {}
+    if memory.repeats:
+        return ""
+    return _text(meta.get("speaker")) or _text(meta.get("tool_name")) or _text(meta.get("role"))
 
 
 def as_turn(memory: Memory) -> str:

@@ -82,6 +82,10 @@ class Fusion:
     convincing: float = 2.5
     """Where the local reranker says so much of one of them, it reads no more: the others seldom come up."""
 
+    sure: float = 3.0
+    """Where it says so much of one of the first two, these are enough: so it is for half of what is asked of
+    conversations."""
+
     doubted: int = 16
     behind: float = 0.65
     """Else so many, and others whose first score is at least this share of the best one's."""
@@ -92,7 +96,7 @@ class Fusion:
 
     def without_tokens(self) -> "Fusion":
         """Where nothing is known of most tokens the first order says less: more is read, and that counts more."""
-        return replace(self, reranker=0.7, settled=6, close=0.8, behind=0.6)
+        return replace(self, reranker=0.7, settled=6, close=0.8, behind=0.6, sure=3.5)
 
 
 FUSION = Fusion()
@@ -245,13 +249,16 @@ def in_language_of(query: str, fusion: Fusion) -> Fusion:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How many of a first order the reranker reads: at first, and where it says less than `convincing` of all these."""
+    """How many of a first order the reranker reads: at first, unless it is sure of one of the first two; and where it
+    says less than `convincing` of all these."""
 
     at_first: int
     in_doubt: int
     convincing: float
     settled: int = 0
     """Where there is no time for so many, the first few are enough if one of them convinces."""
+
+    sure: float = float("inf")
 
 
 def worth_reading(first: Scores, fusion: Fusion) -> Extent:
@@ -267,6 +274,7 @@ def worth_reading(first: Scores, fusion: Fusion) -> Extent:
         in_doubt=reaching(fusion.behind, fusion.doubted),
         convincing=fusion.convincing,
         settled=min(fusion.settled, first.size),
+        sure=fusion.sure,
     )
 
 

@@ -89,7 +89,7 @@ def about_whom(query: str, texts: Sequence[str], speakers: Sequence[str], share:
             text = whole[:_READ]
             if (of_name := text.count(name)) and of_name == len(owned.findall(text)):
                 counted[place] = share
-    for name in {speaker for speaker in speakers if speaker and _asks_for(query, speaker)}:
+    for name in [speaker for speaker in set(speakers) if speaker and _asks_for(query, speaker)]:
         for place, text in enumerate(texts):
             if speakers[place] == name and _MY_BEING.search(text[:_READ]) and not _MYSELF.search(text[:_READ]):
                 counted[place] = share

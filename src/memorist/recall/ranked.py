@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from memorist.memories.searchable import searchable
+from memorist.memories.searchable import speaker_of
 from memorist.recall.fusion import Fusion, reordered
 from memorist.recall.meant import ABOUT_ANOTHER, ABOUT_ANOTHER_UNREAD, NEAR, NEAR_UNREAD, about_whom, newer_first
 from memorist.recall.pool import Pool
@@ -48,7 +48,7 @@ def ranked(pool: Pool, order: Sequence[int], judgement: Judgement | None, fusion
     scored = pool.scored
     places = np.array(order, dtype=np.intp)
     texts = [pool.memory_at(place).content for place in order]
-    speakers = [searchable(pool.memory_at(place)).speaker for place in order]
+    speakers = [speaker_of(pool.memory_at(place)) for place in order]
     first = scored.scores[places]
     share = ABOUT_ANOTHER_UNREAD if judgement is None else ABOUT_ANOTHER
     about = about_whom(scored.candidates.asked.question.query, texts, speakers, share)

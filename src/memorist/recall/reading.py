@@ -171,12 +171,12 @@ class TimedReading:
             costs += [asked + count_tokens(passage) for passage in passages[: extent.settled]]
             if self._is_short(costs, until - pace.timer()):
                 at_once, enough = LEAST, extent.convincing
-        for end in (len(passages),) if extent is None else (extent.at_first, extent.in_doubt):
+        for end, certain in _steps(extent, len(passages)):
             while max(scores, default=0.0) < enough:
                 # No more are looked at than may be read next: each is written out for it.
-                ahead = slice(len(costs), min(end, len(scores) + at_once))
-                costs += [asked + count_tokens(passage) for passage in passages[ahead]]
-                left = costs[len(scores) : len(scores) + at_once]
+                until_there = min(end, len(scores) + at_once)
+                costs += [asked + count_tokens(passage) for passage in passages[len(costs) : until_there]]
+                left = costs[len(scores) : until_there]
                 count = self._affordable(left, until - pace.timer(), is_first=not scores)
                 if not count:
                     break
@@ -185,7 +185,7 @@ class TimedReading:
                 scores += reranker.score(query, passages[part])
                 batches.append((_cost(costs[part]), pace.timer() - before))
                 self._learned.of_batch.learn(*batches[-1])
-            if extent is not None and max(scores, default=0.0) >= extent.convincing:
+            if max(scores, default=0.0) >= certain:
                 break
         self._ended = pace.timer()
         self._learned.of_batch.compare(batches)
@@ -211,6 +211,13 @@ class TimedReading:
             return max(count, least)
         # By how much an estimate is wrong is seen sooner so.
         return max((count + 1) // 2, least)
+
+
+def _steps(extent: Extent | None, count: int) -> Sequence[tuple[int, float]]:
+    """How far to read, and with how high a score among those no further."""
+    if extent is None:
+        return [(count, float("inf"))]
+    return [(LEAST, extent.sure), (extent.at_first, extent.convincing), (extent.in_doubt, extent.convincing)]
 
 
 def _cost(costs: Sequence[int]) -> int:
