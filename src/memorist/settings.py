@@ -327,10 +327,10 @@ class Settings:
         0.02, "Score from 0 to 1 below which a memory is not relevant, and recall returns nothing.", _between(0, 1)
     )
     recall_budget_ms: float = _setting(
-        75.0,
-        "Milliseconds for a recall with the local reranker, for composing context, or for a page of the dashboard that "
-        "shows either; it reads in what is left of them: at least 2 and at most 40 candidates, fewer on a slower "
-        "machine. 0: all 40, however long it takes.",
+        100.0,
+        "Milliseconds for a recall with the local reranker, or for composing context; a page of the dashboard that "
+        "shows either has three quarters of them. It reads in what is left: at least 2 and at most 40 candidates, "
+        "fewer on a slower machine. 0: all 40, however long it takes.",
         _between(0, 60_000),
     )
     index_inline: int = _setting(

@@ -33,6 +33,8 @@ _AGENT_COOKIE = "memorist_agent"
 EVERYBODY = "*"
 THEMES = ("auto", "light", "dark")
 _MOST_FIELDS = 2000
+_OF_THE_PAGE = 0.25
+"""The share of the time for a recall that is kept for the page which shows it."""
 _IDS_IN_A_COOKIE = 50
 _LONGEST_IN_A_COOKIE = 3800
 
@@ -152,9 +154,10 @@ class Visit:
 
     def reading(self, what: str) -> "TimedReading":
         """The time of a question, to its answer: somebody waits for the page, and what is done around the recall has
-        its part of it.
+        its part of it. A quarter is for the page itself, which is to be there within what a recall alone may take.
         """
-        return self.core.recall.begin(what, time.perf_counter() - self.began)
+        kept = _OF_THE_PAGE * self.core.options.recall_budget_ms / 1000
+        return self.core.recall.begin(what, time.perf_counter() - self.began + kept)
 
     def later(self, *, reranks: bool) -> str | None:
         """Where htmx finds a part of a page, once the page is shown: where the reranker, which takes
