@@ -106,7 +106,7 @@ def _load(shelf: Shelf, store: Store, tenant: str) -> None:
     since = store.read(tenant, lambda tx: tx.index.watermark(shelf.user), snapshot=False)
 
     def page(after: str) -> list[IndexRow]:
-        return store.read(tenant, partial(_load_page, shelf.user, after), snapshot=False)
+        return store.read(tenant, partial(_load_page, shelf.user, after))
 
     with _COLLECTOR.paused():
         rows = page("")
