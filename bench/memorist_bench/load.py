@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
+from itertools import cycle, islice
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -150,6 +150,7 @@ class _Load:
         self._questions = list(islice(questions(7), 500))
         self._random = random.Random(7)
         self._asked = 0
+        self._turns: dict[int, Iterator[str]] = {}
         # The path of an SQLite file is no name of a server's database.
         self._database_cpu = DatabaseCpu(str(place.core.store.describe()["place"]))
         self._tallies = {name: _Tally() for name in ("mixed", "recall", "empty")}
@@ -226,9 +227,11 @@ class _Load:
             yield "empty", request("GET", _EMPTY, self._key)
 
     def _recalls_of_each(self, server: int) -> "_Requests":
+        """One user after the other, on whichever connection: all those of a server share one turn."""
+        if server not in self._turns:
+            self._turns[server] = cycle(self._of_server(server))
         while True:
-            for user in self._of_server(server):
-                yield self._recall(user)
+            yield self._recall(next(self._turns[server]))
 
     def _mixed(self, server: int, write_every: int) -> "_Requests":
         users = self._of_server(server)

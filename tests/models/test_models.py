@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 from memorist.languages import is_english
+from memorist.models import encoder
 from memorist.models.comparer import LocalComparer
 from memorist.models.embedder import LocalEmbedder
 from memorist.models.encoder import BATCH_TOKENS, batches
-from memorist.models.fair_share import cores
+from memorist.models.fair_share import FairShare, cores
 from memorist.models.passages import embedding_passage
 from memorist.models.port import Embedder, Reranker
 from memorist.models.reranker import LocalReranker
@@ -223,3 +224,12 @@ def test_company_leaves_what_is_said_of_sentences_and_of_facts_as_it_is() -> Non
     apart = [comparer.compare([pair])[0] for pair in pairs]
     for ruled, others in zip([*apart, *reversed(apart)], comparer.compare([*pairs, *reversed(pairs)]), strict=True):
         assert ruled == pytest.approx(others, abs=0.01)
+
+
+def test_first_question_is_read_by_the_network_that_was_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To make another one takes as long as to load the first."""
+    monkeypatch.setattr(encoder, "COMPUTING", FairShare(16))
+    embedder = LocalEmbedder(threads=8)
+    embedder.load()
+    embedder.embed_question("Where is the teapot?")
+    assert list(embedder._networks) == [2]

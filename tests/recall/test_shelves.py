@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from memorist.recall.index.shelf import Shelf
 from memorist.recall.values import IndexRow
 from tests.recall.index_rows import MODEL, Rows, assert_same, by_id, places_in, refreshed, text
 from tests.support.models import DIMENSIONS, word_vector
+from tests.support.waiting import SOON
 
 
 @settings(max_examples=25)
@@ -146,6 +148,29 @@ def test_shelves_are_loaded_before_the_transaction_that_reads_what_changed() -> 
     assert [view.size for view in both.look_at("t", ["ada", None])] == [1, 1]
     assert both.are_loaded("t", ["ada", None])
     assert set(open_now) == {1}
+
+
+@pytest.mark.parametrize("changes", [False, True])
+def test_look_that_waits_for_the_database_keeps_nobody_waiting_and_overtakes_nobody(changes: bool) -> None:
+    store = Rows()
+    store.put("mem_000001", ["tea"])
+    shelves = Shelves(store, models=[MODEL], limit_bytes=10**9)  # type: ignore[arg-type]
+    shelves.look_at("t", ["ada", None])
+    read = store.read
+
+    def slow(tenant: str, work: Callable[[Any], Any], **more: Any) -> Any:
+        """While its answer is on its way, others look, and see what is newer."""
+        store.read = read  # type: ignore[method-assign]
+        answer = read(tenant, work, **more)
+        if changes:
+            store.put("mem_000001", ["owl"])
+        with ThreadPoolExecutor(1) as threads:
+            assert_same(threads.submit(shelves.look, "t", None).result(SOON), store)
+        return answer
+
+    store.read = slow  # type: ignore[method-assign]
+    for view in shelves.look_at("t", ["ada", None]):
+        assert_same(view, store)
 
 
 def test_pages_are_read_to_their_end(monkeypatch: pytest.MonkeyPatch) -> None:

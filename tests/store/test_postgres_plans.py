@@ -180,6 +180,29 @@ def test_plan_that_is_lost_is_done_without(one_connection: SqlStore, tenant: str
     assert alone(one_connection, tenant) == []
 
 
+def test_key_is_prepared_and_found_where_that_is_lost(one_connection: SqlStore) -> None:
+    for _ in range(7):
+        assert one_connection.find_key("x") is None
+    with _pool(one_connection).connection() as connection:
+        listed = "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%FROM api_keys%'"
+        assert connection.execute(listed, prepare=False).fetchall() == [(1,)]
+        connection.execute("DEALLOCATE ALL")
+    for _ in range(7):
+        assert one_connection.find_key("x") is None
+
+
+def test_connection_that_was_used_last_is_used_next(postgres_url: str) -> None:
+    """Each of many would plan and cache the same."""
+    with closing(open_store(bare(postgres_url, pool_size=3))) as store:
+        pool = _pool(store)
+        taken = [pool.getconn() for _ in range(3)]
+        for connection in taken:
+            pool.putconn(connection)
+        for _ in range(3):
+            with pool.connection() as connection:
+                assert connection is taken[-1]
+
+
 @pytest.mark.parametrize("has_proxy", [False, True])
 def test_behind_a_proxy_nothing_is_prepared(postgres_url: str, tenant: str, has_proxy: bool) -> None:
     """It may lend another connection for each transaction, where others have prepared other things by the same name."""

@@ -62,6 +62,8 @@ class LocalModel:
     """Which tokenizer and table of word vectors it reads: the names of files in the weights folder."""
     computes_in_bulk = False
     """Whether it is ever asked for very much at once, for which it then has a network of its own."""
+    at_first: int | None = None
+    """So many threads, where there are as many, compute what it is asked first; all of them otherwise."""
 
     def __init__(self, threads: int | None = None, folder: Path = FOLDER) -> None:
         self.threads = default_threads() if threads is None else threads
@@ -83,8 +85,9 @@ class LocalModel:
 
     def load(self) -> None:
         """Read and check the weights now rather than at the first use. Raises WeightsDamaged."""
+        # The network first: whoever asks meanwhile begins with the words.
+        self._ready(min(self.at_first or self.threads, self.threads))
         _shared(self._folder, self.words)
-        self._ready(self.threads)
 
     @cached_property
     def _bulk(self) -> ThreadPoolExecutor:
@@ -243,9 +246,17 @@ _FILES = {
 }
 
 
-@lru_cache(maxsize=4)
+_READING = threading.Lock()
+
+
 def _shared(folder: Path, words: str) -> _Shared:
     """The tokenizer and the words, one copy for all models that read them."""
+    with _READING:  # Models that are loaded side by side read them once.
+        return _read(folder, words)
+
+
+@lru_cache(maxsize=4)
+def _read(folder: Path, words: str) -> _Shared:
     tokenizer_file, rows_file, scales_file = _FILES[words]
     tokenizer = read_tokenizer(read_weights(tokenizer_file, folder), LONGEST)
     rows = np.load(io.BytesIO(read_weights(rows_file, folder)))

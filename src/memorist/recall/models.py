@@ -66,12 +66,13 @@ class Models:
         return reading
 
     def warm_up(self, question: Question) -> None:
-        """Load the models beside the first shelf, which takes as long."""
+        """Load the models beside each other and the first shelf, which takes as long."""
         if not self._is_warm:
             self._is_warm = True
-            models = (self._embedder, self._reranker if self.will_rerank(question) else None)
-            # No daemon: a process that ends while a model is being loaded would be aborted.
-            threading.Thread(target=_load_if_possible, args=models, name="memorist-warm-up").start()
+            for model in (self._embedder, self._reranker if self.will_rerank(question) else None):
+                if model is not None:
+                    # No daemon: a process that ends while a model is being loaded would be aborted.
+                    threading.Thread(target=_load_if_possible, args=(model,), name="memorist-warm-up").start()
 
     @property
     def embeds_as(self) -> str:
@@ -110,8 +111,6 @@ def _are_mostly_english(query: str, passages: Sequence[str]) -> bool:
     return 2 * found >= count or 2 * (found + sum(map(is_english, passages[(count + 1) // 2 : count]))) >= count
 
 
-def _load_if_possible(*models: Embedder | Reranker | None) -> None:
-    for model in models:
-        if model is not None:
-            with suppress(ModelError):  # Said where it is used.
-                model.load()
+def _load_if_possible(model: Embedder | Reranker) -> None:
+    with suppress(ModelError):  # Said where it is used.
+        model.load()

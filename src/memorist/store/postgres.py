@@ -16,12 +16,14 @@ from memorist.store.drivers import Connection
 try:
     import psycopg
     from psycopg import sql
-    from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
+    from psycopg_pool import PoolClosed, PoolTimeout
 
     from memorist.store.postgres_connections import (
         BY_INDEX,
         LOST,
         AloneConnection,
+        GlobalConnection,
+        LastUsedFirst,
         PartitionConnection,
         PipelinedConnection,
         PooledConnection,
@@ -112,15 +114,13 @@ class PostgresDriver:
         with _translated(without_password(url)):
             with psycopg.connect(url, connect_timeout=max(2, int(timeout_s))) as connection:
                 self._citus = connection.execute(_HAS_CITUS).fetchone() is not None
-            self._pool = ConnectionPool(
+            self._pool = LastUsedFirst(
                 url,
                 min_size=1,
                 max_size=pool_size,
                 timeout=timeout_s,
-                connection_class=PooledConnection,
                 kwargs={"autocommit": True},
                 configure=self._configure,
-                open=True,
                 name="memorist",
             )
             self._nodes = ClusterNodes(url)
@@ -200,8 +200,8 @@ class PostgresDriver:
         with self._connection(tenant) as connection:
             try:
                 if tenant is None and begin == _READ:
-                    # There is nobody to tell whose it is. Nothing is prepared: a proxy may lose it.
-                    return work(PostgresConnection(connection, prepares=False))
+                    # There is nobody to tell whose it is.
+                    return work(GlobalConnection(connection))
                 alone = PipelinedConnection if self._citus else AloneConnection
                 return work(alone(connection, self._opening(begin, tenant)))
             except psycopg.OperationalError as error:
@@ -212,11 +212,13 @@ class PostgresDriver:
 
     @contextmanager
     def _connection(self, tenant: str | None) -> Iterator[PooledConnection]:
-        with (
-            self._pool.connection() as connection,
-            self._stuck.watching(connection, tenant) if self._citus else nullcontext(),
-        ):
-            yield connection
+        # Not the pool's own block, whose end commits what was committed here.
+        connection = self._pool.getconn()
+        try:
+            with self._stuck.watching(connection, tenant) if self._citus else nullcontext():
+                yield connection
+        finally:
+            self._pool.putconn(connection)
 
     def _opening(self, begin: str, tenant: str | None) -> list[str]:
         """Open a transaction and tell row-level security whose it is, LOCAL so that the pool never leaks it."""

@@ -1,7 +1,7 @@
 """Statements on one connection of PostgreSQL: in the transaction that is open, or each in one of its own."""
 
 import re
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
@@ -11,6 +11,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 from psycopg.abc import PQGen
+from psycopg_pool import ConnectionPool
 
 from memorist.store.drivers import Parameters, Row, Values
 from memorist.store.statements import SqlStatement
@@ -63,8 +64,12 @@ class PooledConnection(psycopg.Connection[Any]):
         """
         answer = self.execute("SELECT pg_backend_pid()", prepare=False).fetchone()
         if answer != (self.info.backend_pid,):
-            self.keeps_plans = False
-            self.prepare_threshold = None
+            self.prepare_nothing()
+
+    def prepare_nothing(self) -> None:
+        """From now on, neither here nor by psycopg."""
+        self.keeps_plans = False
+        self.prepare_threshold = None
 
     def execute_all(self, commands: Sequence[str]) -> None:
         """Some commands without answers, waiting once for all of them."""
@@ -80,6 +85,24 @@ class PooledConnection(psycopg.Connection[Any]):
         if name is None:
             self.plans.forget()
         yield from super()._deallocate(name)
+
+
+class LastUsedFirst(ConnectionPool[PooledConnection]):
+    """A pool that lends the connection that was given back last, not each in turn: few of many get to know the tables
+    and keep plans, and what they know stays in the caches of the processor.
+    """
+
+    def __init__(self, url: str, **named: Any) -> None:
+        super().__init__(url, connection_class=PooledConnection, open=False, **named)
+        self._pool = _Stack()
+        self.open()
+
+
+class _Stack(deque[PooledConnection]):
+    """What the pool takes from the left is what it put at the right last."""
+
+    def append(self, connection: PooledConnection, /) -> None:
+        self.appendleft(connection)
 
 
 class _Plans:
@@ -120,15 +143,14 @@ class _Plans:
 class PostgresConnection:
     """Runs statements on one psycopg connection."""
 
-    __slots__ = ("_connection", "_prepares")
+    __slots__ = ("_connection",)
 
-    def __init__(self, connection: PooledConnection, *, prepares: bool = True) -> None:
+    def __init__(self, connection: PooledConnection) -> None:
         self._connection = connection
-        self._prepares = prepares
 
     def rows(self, statement: SqlStatement, parameters: Parameters) -> list[Row]:
         # None leaves it to psycopg, which prepares what it sees often; a prepared plan may be kept for all values.
-        prepare = None if self._prepares and not (statement.planned_anew or statement.by_index) else False
+        prepare = False if statement.planned_anew or statement.by_index else None
         text = self._text(statement, parameters)
         return self._connection.execute(text, parameters, prepare=prepare, binary=statement.in_binary).fetchall()
 
@@ -162,6 +184,19 @@ class PostgresConnection:
     def script(self, text: str) -> None:
         for command in postgres_commands(text):
             self._connection.execute(command)
+
+
+class GlobalConnection(PostgresConnection):
+    """Reads what is no tenant's, outside of any transaction: so what was prepared, and is lost, can be asked again."""
+
+    __slots__ = ()
+
+    def rows(self, statement: SqlStatement, parameters: Parameters) -> list[Row]:
+        try:
+            return super().rows(statement, parameters)
+        except LOST:
+            self._connection.prepare_nothing()
+            return super().rows(statement, parameters)
 
 
 class _PlanningConnection(PostgresConnection):

@@ -10,11 +10,11 @@ import sys
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import partial
 
 from memorist.ports import Store
-from memorist.recall.index.reading import caught_up
+from memorist.recall.index.reading import caught_up, glimpsed, locked
 from memorist.recall.index.saving import Saving
 from memorist.recall.index.shelf import Shelf
 from memorist.recall.index.view import View
@@ -69,13 +69,13 @@ class Shelves:
     def look_at(self, tenant: str, users: Sequence[str | None]) -> list[View]:
         """The shelves of some users at one moment. Raises StoreError."""
         keys = [(tenant, user) for user in users]
-        with self._using(keys), ExitStack() as held:
+        with self._using(keys):
             shelves = [self._shelf(key) for key in keys]
-            # Before any connection is taken, and in one order: whoever has a connection waits for nobody.
-            for shelf in sorted(shelves, key=lambda shelf: shelf.user or ""):
-                held.enter_context(shelf.lock)
-            restore = None if self._saving is None else partial(self._saving.restore, tenant)
-            views = caught_up(self._store, tenant, shelves, restore or (lambda _: False))
+            views = glimpsed(self._store, tenant, shelves)
+            if views is None:
+                restore = None if self._saving is None else partial(self._saving.restore, tenant)
+                with locked(shelves):
+                    views = caught_up(self._store, tenant, shelves, restore or (lambda _: False))
             self._weigh(dict(zip(keys, shelves, strict=True)))
         if self._saving is not None:
             for key, shelf in zip(keys, shelves, strict=True):
