@@ -297,7 +297,8 @@ test("OpenAI Agents: whatever a tool returned comes back as it was", async () =>
 
 test("OpenAI Agents: many items, and much at once, are stored in their order", async () => {
   const session = new MemoristSession(served.somebody(), "chat-4");
-  const items = Array.from({ length: 1001 }, (_, number) => ({ role: "user" as const, content: `Number ${number}.` }));
+  // Nothing to learn from: the server would be busy with it long after the test.
+  const items = Array.from({ length: 1001 }, (_, number) => ({ role: "user" as const, content: `[${number}]` }));
   await session.addItems(items);
   assert.deepEqual(await session.getItems(), items);
   const large = new MemoristSession(served.somebody(), "chat-5");
