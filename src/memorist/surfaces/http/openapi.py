@@ -1,5 +1,6 @@
 """The OpenAPI document: what the framework finds out by itself, and what it cannot know."""
 
+import threading
 from typing import Any
 
 from fastapi import FastAPI
@@ -27,6 +28,9 @@ _PROBLEM = {
     },
 }
 
+_MAKING = threading.Lock()
+_MADE: list[dict[str, Any]] = []
+
 _REFUSAL = {
     "description": "Refused; `code` says why.",
     "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
@@ -48,24 +52,30 @@ _ACTING_HEADERS = [
 
 
 def openapi(api: FastAPI) -> dict[str, Any]:
-    """The document, made once. What every path that needs a key shares is added here: declared as dependencies of each
-    handler it would cost every request.
+    """The document, made once in a process, which takes half a second: the routes are the same over every core."""
+    with _MAKING:
+        if not _MADE:
+            _MADE.append(_document(api))
+    return _MADE[0]
+
+
+def _document(api: FastAPI) -> dict[str, Any]:
+    """What every path that needs a key shares is added here: declared as dependencies of each handler it would cost
+    every request.
     """
-    if api.openapi_schema is None:
-        schema = get_openapi(
-            title=api.title, version=api.version, description=api.description, routes=api.routes, tags=api.openapi_tags
-        )
-        components = schema.setdefault("components", {})
-        components["securitySchemes"] = {"apiKey": _KEY}
-        components.setdefault("schemas", {}).update(Problem=_PROBLEM, JsonValue=JSON_VALUE)
-        for unused in ("HTTPValidationError", "ValidationError"):
-            components["schemas"].pop(unused, None)
-        add_whole_answers(schema)
-        for path, operations in schema["paths"].items():
-            for operation in operations.values():
-                _complete(operation, needs_key=path not in OPEN | {METRICS})
-        api.openapi_schema = schema
-    return api.openapi_schema
+    schema = get_openapi(
+        title=api.title, version=api.version, description=api.description, routes=api.routes, tags=api.openapi_tags
+    )
+    components = schema.setdefault("components", {})
+    components["securitySchemes"] = {"apiKey": _KEY}
+    components.setdefault("schemas", {}).update(Problem=_PROBLEM, JsonValue=JSON_VALUE)
+    for unused in ("HTTPValidationError", "ValidationError"):
+        components["schemas"].pop(unused, None)
+    add_whole_answers(schema)
+    for path, operations in schema["paths"].items():
+        for operation in operations.values():
+            _complete(operation, needs_key=path not in OPEN | {METRICS})
+    return schema
 
 
 def _without_null(parameter: dict[str, Any]) -> None:
