@@ -109,6 +109,7 @@ def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @pytest.fixture(scope="module")
 def session() -> Iterator[requests.Session]:
     with requests.Session() as session:
+        session.trust_env = False  # It would look for proxies in the whole environment at every request.
         yield session
 
 
