@@ -99,8 +99,9 @@ def _patterns_in(value: Any) -> Iterator[re.Pattern[Any]]:
 def _ways(tree: ast.Module) -> dict[str, set[str]]:
     """How what has a name is used; what is handed on may be searched for."""
     ways: dict[str, set[str]] = {}
-    asked = {id(node.value): node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(tree))
+    asked = {id(node.value): node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    for node in nodes:
         match node:
             case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name, ctx=ast.Load()):
                 ways.setdefault(name, set()).add(_WAYS.get(asked.get(id(node), ""), "search"))
@@ -109,6 +110,8 @@ def _ways(tree: ast.Module) -> dict[str, set[str]]:
 
 def _written_out(module: ModuleType, tree: ast.Module) -> Iterator[UsedPattern]:
     """Calls such as `re.sub(r"…", …)`; what they are made of and only the function knows is taken for a name."""
+    if getattr(module, "re", None) is not re:
+        return  # Most modules, through which looking takes seconds.
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     for node, name in ((inner, one.name) for one in functions for inner in ast.walk(one)):
         match node:
