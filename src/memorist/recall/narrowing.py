@@ -29,14 +29,14 @@ _ENOUGH = 128
 """If fewer rows that are named may come back, the lists were not made for such a question."""
 
 _READ = 400
-_NEAREST = 32
+_NEAREST = 64
 """Rows whose vectors are read: at least, and `_TIMES` as many for each that is wanted; and those that look nearest, up
 to which scores are normalised.
 """
 
 _KEPT = 640
 _TIMES = 4
-_CLOSEST = 40
+_CLOSEST = 640
 """Rows that stay: at least, and for each that is wanted. Of the closest, turns next to their neighbours count, too."""
 
 _NEAR = 2048
@@ -280,6 +280,7 @@ class _Narrowing:
         kept, others, asked_about = chosen.wanted, chosen.others, self._asked_about()
         first = np.concatenate([asked_about, kept[:most_threads]])
         farthest = self._farthest(near)
+        nearest = kept[:0] if near is None else near.nearest(_NEAREST)
         parts = [
             kept,
             self._beside(kept),
@@ -289,6 +290,8 @@ class _Narrowing:
             turns.of_threads(threads, distinct(threads[first]), _OF_A_THREAD),
             farthest,
             self._beside(farthest),
+            nearest,
+            self._beside(nearest),
             self.named.fullest,
             self._beside(self.named.fullest),
             asked_about,

@@ -31,11 +31,9 @@ _TIMES = 2
 """So many times as many at most: texts that are alike have the same sketch, and there may be any number of them."""
 
 _FARTHEST = 32
-_LOOKED_AT_FAR = (0, 65_536)
-_FAR = 2048
-_READ = 400
-"""The farthest lists, how many sketches these have at most, how many are looked at more closely, those that differ
-most, and how many of these vectors are read.
+_READ = (0, 24_576)
+"""The farthest lists, and how many vectors these have at most: all of them are read, which list by list takes no longer
+than to choose some.
 """
 
 _MUCH = 0.98
@@ -188,15 +186,18 @@ class Lists:
         windows, distances = self._least(asked, self._first(order, -(-order.size // PROBED), _LOOKED_AT), COMPARED)
         return windows, self._cosines(question, step, distances, self.factors.take(windows))
 
-    def far(self, question: Scores, order: Array) -> Array:
-        """Windows of the farthest lists that differ most by their sketches: they tell how far the farthest rows are."""
-        asked, _ = _asked(question)
-        # What differs most from a question differs least from its opposite.
-        windows, apart = self._least(~asked, self._first(order[::-1], _FARTHEST, _LOOKED_AT_FAR), _FAR)
-        if windows.size <= _READ:
-            return windows
-        nearness = (2 * apart.astype(np.float32) - np.float32(3 * question.size)) * self.factors.take(windows)
-        return windows[np.argpartition(nearness, _READ)[:_READ]]
+    def far(self, question: Scores, order: Array) -> tuple[Array, Scores]:
+        """The windows of the farthest lists, and how near each is but for its scale: they tell how far the farthest
+        rows are.
+        """
+        ranges = self._ranges(self._first(order[::-1], _FARTHEST, _READ))
+        asked, scale = vectors.quantised(question)
+        windows = np.concatenate([np.arange(*one) for one in ranges])
+        found, at = np.empty(windows.size, dtype=np.float32), 0
+        for begin, end in ranges:
+            vectors.multiply([(asked, self.rows.read_run(begin, end), found[at : at + end - begin])])
+            at += end - begin
+        return windows, found * scale
 
     def _first(self, order: Array, lists: int, sketches: tuple[int, int]) -> Array:
         """The first of some lists: so many, more where these have fewer sketches than are wanted at least, and fewer
@@ -205,6 +206,10 @@ class Lists:
         sizes = np.cumsum(self.ends[order] - self._begins()[order])
         least, most = np.searchsorted(sizes, sketches, side="right").tolist()
         return order[: max(1, least, min(lists, most))]
+
+    def _ranges(self, lists: Array) -> list[tuple[int, int]]:
+        """Where some lists begin and end."""
+        return list(zip(self._begins()[lists].tolist(), self.ends[lists].tolist(), strict=True))
 
     def _begins(self) -> Array:
         return np.concatenate([[0], self.ends[:-1]])
@@ -222,10 +227,8 @@ class Lists:
 
     def _least(self, asked: Array, lists: Array, most: int) -> tuple[Array, Array]:
         """About so many windows of some lists whose sketches differ least from a question, and by how much."""
-        begins = self._begins()
-        counts = self.ends[lists] - begins[lists]
-        ends = np.cumsum(counts)
-        ranges = zip(begins[lists].tolist(), self.ends[lists].tolist(), strict=True)
+        ranges = self._ranges(lists)
+        ends = np.cumsum([end - begin for begin, end in ranges])
         distances = _distances(asked, np.concatenate([self.sketches[begin:end] for begin, end in ranges]))
         numbers = _nearest(distances, most)
         offsets = np.repeat(self.ends[lists] - ends, np.diff(np.searchsorted(numbers, ends), prepend=0))

@@ -19,7 +19,7 @@ _BLOCK = 8192
 _SMALLEST_BLOCK = 64
 _UNKNOWN = np.float32(-2)
 _FARTHEST = 32
-"""Of the vectors that are read to know how far the farthest are, how many of their rows count as such."""
+"""Of the vectors of the farthest lists, how many of their rows count as such."""
 
 _PIECE = 16_384
 """Rows whose sketches are held at once, a byte for each of their bits."""
@@ -281,10 +281,12 @@ class MatrixView:
     def _far(self, question: Scores, order: Array) -> tuple[Array, float]:
         """Places of rows that lie far away, and how near the farthest is."""
         assert self.lists is not None
-        far = self.lists.far(question, order)
-        far = far[self.places[far] >= 0]
-        lows = self._compared(question, self.lists.rows.read(far)) * self.scales[far]
-        return distinct(self.places[far[_least(lows, _FARTHEST)]]), float(lows.min(initial=0))
+        windows, lows = self.lists.far(question, order)
+        places, lows = self.places.take(windows), lows * self.scales.take(windows)
+        is_there = places >= 0
+        if not is_there.all():
+            places, lows = places[is_there], lows[is_there]
+        return distinct(places[_least(lows, _FARTHEST)]), float(lows.min(initial=0))
 
     def sketched(self, places: Array) -> "Sketched":
         """The sketches of some rows, whose places ascend."""
@@ -448,6 +450,12 @@ class Near:
     """How near the farthest is."""
 
     late: Late
+
+    def nearest(self, count: int) -> Array:
+        """Places of the rows whose windows look nearest."""
+        places = self.places[_least(-self.cosines, count)]
+        found: Array = places[places >= 0]
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
