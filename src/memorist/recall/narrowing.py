@@ -39,7 +39,7 @@ _TIMES = 4
 _CLOSEST = 640
 """Rows that stay: at least, and for each that is wanted. Of the closest, turns next to their neighbours count, too."""
 
-_NEAR = 2048
+_NEAR = 1024
 """Of the windows that are nearest, those that fit best with their words."""
 
 _NAMED = 3072

@@ -267,8 +267,9 @@ class MatrixView:
         """
         assert self.lists is not None
         order = self.lists.nearest_first(question)
+        far = helpers().submit(self._far, question, order)
         windows, cosines = self.lists.near(question, order)
-        farthest, low = self._far(question, order)
+        farthest, low = far.result()
         late = self._late(question)
         return Near(
             np.concatenate([self.places.take(windows), late.places]),

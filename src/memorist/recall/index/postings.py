@@ -43,11 +43,12 @@ _SHARE = 4
 _SAMPLED = 16_384
 _SPARE = 1.5
 _LIKELY = 8192
-"""Rows of these that are compared by meaning, too."""
+_ONE_IN = 256
+"""Rows of these that are compared by meaning, too: at least, and one in so many of the shelf's."""
 
 _LOOKED_INTO = 8192
 _FREQUENT = 4
-"""Rows in which words are looked for that are too frequent to be looked through, and how many words."""
+"""Rows in which words are looked for that are too frequent to be looked through, at least, and how many words."""
 
 
 class TermRun(NamedTuple):
@@ -453,6 +454,7 @@ def likely(shelves: Sequence[PostingLists | PostingsAt], terms: Sequence[int], s
     most = np.iinfo(np.uint16).max - 2 * len(rarest)
     step = max(1e-9, _MOST * sum(rare for _, _, rare in rarest) / most)
     bound = left = max(_LOOKED_THROUGH, lists.size // _SHARE)
+    most_likely, most_looked_into = (max(least, lists.size // _ONE_IN) for least in (_LIKELY, _LOOKED_INTO))
     count, looked_up, having = 0, set(), [np.zeros(0, dtype=np.intp)]
     for size, term, rare in rarest:
         if count and size > left:
@@ -464,12 +466,14 @@ def likely(shelves: Sequence[PostingLists | PostingsAt], terms: Sequence[int], s
             looked_up.add(term)
         left -= min(size, left)
         count += 1
-    named = _most(sums, having, _LIKELY if count == len(rarest) else _LOOKED_INTO)
+    named = _most(sums, having, most_likely if count == len(rarest) else most_looked_into)
     for _, term, rare in rarest[count : count + _FREQUENT]:
         found = lists.among(term, named)
         here = named[found.places]
         sums[here] += _counted(lists.impacts_at(found.counts, here), rare / step)
-    return Likely(_greatest(named, sums, _LIKELY), sums, step, weighed.everything, frozenset(looked_up), bound - left)
+    return Likely(
+        _greatest(named, sums, most_likely), sums, step, weighed.everything, frozenset(looked_up), bound - left
+    )
 
 
 def _counted(impacts: Impacts, share: float) -> Sums:
