@@ -34,9 +34,9 @@ _NEAREST = 64
 to which scores are normalised.
 """
 
-_KEPT = 640
+_KEPT = 480
 _TIMES = 4
-_CLOSEST = 640
+_CLOSEST = 480
 """Rows that stay: at least, and for each that is wanted. Of the closest, turns next to their neighbours count, too."""
 
 _NEAR = 1024

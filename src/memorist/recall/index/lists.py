@@ -1,7 +1,7 @@
 """Vectors in lists of what lies near each other, so that a question is compared with some of them only.
 
 The lists are made when a large shelf is saved: the file has the vectors list by list, and a sketch of each, one bit a
-dimension. A question looks at the sketches of one list in six. How near it is to a vector is told by the sketch well
+dimension. A question looks at the sketches of the nearest lists. How near it is to a vector is told by the sketch well
 enough to choose, together with the words of its row, which few vectors are read. These are read from the file, not
 mapped: a question needs others each time, and they would stay in this process's memory.
 """
@@ -19,7 +19,7 @@ from memorist.recall.index.helpers import helpers
 from memorist.recall.index.snapshot import SavedRows
 from memorist.recall.ranking import Scores
 
-PROBED = 20
+PROBED = 24
 """A question looks into one list in so many: questions lie apart from what answers them, so that few would not do."""
 
 _LOOKED_AT = (32_768, 262_144)

@@ -20,7 +20,7 @@ import numpy as np
 from memorist.recall.index.columns import Array
 from memorist.recall.index.helpers import helpers
 
-FORMAT = 6
+FORMAT = 7
 _END = struct.Struct("<8sIIQ")
 _MAGIC = b"memshelf"
 _PAGE = 4096
