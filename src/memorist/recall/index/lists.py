@@ -6,7 +6,7 @@ enough to choose, together with the words of its row, which few vectors are read
 mapped: a question needs others each time, and they would stay in this process's memory.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,18 +15,14 @@ import numpy as np
 
 from memorist.recall.index import vectors
 from memorist.recall.index.columns import Array
-from memorist.recall.index.helpers import helpers
 from memorist.recall.index.snapshot import SavedRows
 from memorist.recall.ranking import Scores
 
 PROBED = 24
 """A question looks into one list in so many: questions lie apart from what answers them, so that few would not do."""
 
-_LOOKED_AT = (32_768, 262_144)
+_LOOKED_AT = (32_768, 131_072)
 """Sketches in these lists at least and at most, where there are so many."""
-
-_WORTH_A_THREAD = 131_072
-"""So many are compared by two threads."""
 
 COMPARED = 16_384
 """Sketches of these lists that are looked at more closely; of those that differ alike some more, but not any number."""
@@ -233,18 +229,10 @@ class Lists:
         """About so many windows of some lists whose sketches differ least from a question, and by how much."""
         ranges = self._ranges(lists)
         ends = np.cumsum([end - begin for begin, end in ranges])
-        # Half of the lists by another thread, where that saves more than it costs to wake it.
-        half = len(ranges) // 2 if ends[-1] >= _WORTH_A_THREAD else 0
-        other = helpers().submit(self._distances, asked, ranges[:half]) if half else None
-        distances = self._distances(asked, ranges[half:])
-        if other is not None:
-            distances = np.concatenate([other.result(), distances])
+        distances = _distances(asked, np.concatenate([self.sketches[begin:end] for begin, end in ranges]))
         numbers = _nearest(distances, most)
         offsets = np.repeat(self.ends[lists] - ends, np.diff(np.searchsorted(numbers, ends), prepend=0))
         return numbers + offsets, distances[numbers]
-
-    def _distances(self, asked: Array, ranges: Sequence[tuple[int, int]]) -> Array:
-        return _distances(asked, np.concatenate([self.sketches[begin:end] for begin, end in ranges]))
 
     def bare_sketches_of(self, windows: Array) -> "BareSketches":
         return BareSketches(self.sketches.take(windows, axis=0), self.factors.take(windows))

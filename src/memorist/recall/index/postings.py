@@ -43,7 +43,7 @@ _SHARE = 4
 _SAMPLED = 16_384
 _SPARE = 1.5
 _LIKELY = 8192
-_ONE_IN = 256
+_ONE_IN = 384
 """Rows of these that are compared by meaning, too: at least, and one in so many of the shelf's."""
 
 _LOOKED_INTO = 8192
