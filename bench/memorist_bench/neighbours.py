@@ -183,7 +183,7 @@ def _lists(_: Scores, asked: Scores, matrix: Matrix, stack: ExitStack) -> list[W
     disk, view = (folder / "shelf").stat().st_size, listed.view()
 
     def sizes() -> dict[str, int]:
-        return {"memory": listed.size_bytes() + listed.packed_bytes, "disk": disk}
+        return {"memory": listed.size_bytes(), "disk": disk}
 
     return [Way(f"lists_{most}", seconds, partial(_near, view, asked, most), sizes) for most in _READ]
 

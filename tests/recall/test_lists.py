@@ -88,21 +88,23 @@ def test_how_far_the_farthest_are_is_nearly_known(made: tuple[View, Scores]) -> 
     assert np.mean(offs) < 0.03
 
 
-def test_what_fills_a_list_up_is_never_among_the_farthest(
+def test_vectors_of_the_farthest_lists_are_read_as_they_are_and_no_more_than_that(
     made: tuple[View, Scores], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    view, _ = made
-    monkeypatch.setattr(lists, "_FARTHEST", 10_000)
-    monkeypatch.setattr(lists, "_READ", 1_000_000)
-    question = np.full(SIZE, 0.1, dtype=np.float32)  # From which nothing differs in each bit.
-    for far in (10, 500, 100_000):
-        monkeypatch.setattr(lists, "_FAR", far)
-        farthest = _lists(view).far(question, _lists(view).nearest_first(question))
-        assert min(far, _lists(view).size) <= farthest.size <= 2 * far
-        assert distinct(farthest).size == farthest.size
-        bits = np.unpackbits(_lists(view).sketches, axis=1, count=SIZE)
-        differing = SIZE - bits.sum(axis=1, dtype=np.int64)
-        assert sorted(differing[farthest]) == sorted(differing)[differing.size - farthest.size :]
+    view, given = made
+    found = _lists(view)
+    for question in _questions(5):
+        order = found.nearest_first(question)
+        for most in (1, 100, 1000, 100_000):
+            monkeypatch.setattr(lists, "_READ", (0, most))
+            windows, products = found.far(question, order)
+            in_list = np.searchsorted(found.ends, windows, side="right")
+            read = order[::-1][: len(distinct(in_list))]
+            assert set(in_list.tolist()) == set(read.tolist())
+            assert len(read) == 1 or windows.size <= most
+            assert len(read) == min(32, order.size) or windows.size + found.size / 10 > most
+            exact = (given @ question)[view.matrix.places[windows], view.matrix.firsts[windows]]
+            assert products * view.matrix.scales[windows] == pytest.approx(exact, abs=0.01)
 
 
 def test_sketches_tell_about_how_near_the_windows_of_the_nearest_lists_are(made: tuple[View, Scores]) -> None:
@@ -114,7 +116,7 @@ def test_sketches_tell_about_how_near_the_windows_of_the_nearest_lists_are(made:
         exact = (given @ question)[view.matrix.places[windows], view.matrix.firsts[windows]]
         errors.append(cosines - exact)
         # Sketches that were taken before there was a question tell the same.
-        assert _lists(view).about(question, _lists(view).packed_of(windows)) == pytest.approx(cosines, abs=1e-5)
+        assert _lists(view).about(question, _lists(view).bare_sketches_of(windows)) == pytest.approx(cosines, abs=1e-5)
     errors = np.concatenate(errors)
     assert abs(errors.mean()) < 0.01
     assert errors.std() < 0.08

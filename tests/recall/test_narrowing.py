@@ -116,6 +116,7 @@ def saved(shelf: Shelf, file: Path) -> Shelf:
 def _looks_at_few(monkeypatch: pytest.MonkeyPatch) -> None:
     """As few as there would be of a million."""
     monkeypatch.setattr("memorist.recall.index.lists.COMPARED", 2000)
+    monkeypatch.setattr("memorist.recall.index.lists._LOOKED_AT", (500, 2000))
     for name, value in {"_ENOUGH": 40, "_FEW": 500, "_KEPT": 150, "_NEAR": 300}.items():
         monkeypatch.setattr(f"memorist.recall.narrowing.{name}", value)
     monkeypatch.setattr("memorist.recall.index.postings._LIKELY", 600)
@@ -163,6 +164,7 @@ def test_few_rows_are_looked_at_and_the_first_ten_are_the_same(shelf: Shelf, lib
 def test_what_is_best_by_words_and_meaning_together_is_found_where_many_are_better_by_either(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("memorist.recall.index.lists._LOOKED_AT", (1500, 2000))
     monkeypatch.setattr("memorist.recall.index.postings._LIKELY", 300)
     monkeypatch.setattr("memorist.recall.index.postings._LOOKED_INTO", 300)
     rng, store = np.random.default_rng(4), Rows()

@@ -17,7 +17,7 @@ from memorist.recall import filters, joining
 from memorist.recall.candidates import candidates
 from memorist.recall.fusion import FUSION, Fusion, share_of_meaning
 from memorist.recall.index.columns import Array, distinct
-from memorist.recall.index.matrix import Cosines, Near, PackedRows
+from memorist.recall.index.matrix import BarelySketched, Cosines, Near
 from memorist.recall.index.part import PartOfShelf
 from memorist.recall.index.postings import Likely, PostingLists, PostingsAt, Wording, likely, wording
 from memorist.recall.index.view import View
@@ -29,17 +29,17 @@ _ENOUGH = 128
 """If fewer rows that are named may come back, the lists were not made for such a question."""
 
 _READ = 400
-_NEAREST = 32
+_NEAREST = 64
 """Rows whose vectors are read: at least, and `_TIMES` as many for each that is wanted; and those that look nearest, up
 to which scores are normalised.
 """
 
-_KEPT = 640
+_KEPT = 480
 _TIMES = 4
-_CLOSEST = 40
+_CLOSEST = 480
 """Rows that stay: at least, and for each that is wanted. Of the closest, turns next to their neighbours count, too."""
 
-_NEAR = 2048
+_NEAR = 1024
 """Of the windows that are nearest, those that fit best with their words."""
 
 _NAMED = 3072
@@ -117,7 +117,7 @@ class _Named:
     places: Array
     waiting: Array
     likely: Likely
-    packed: PackedRows
+    sketched: BarelySketched
     """Their sketches."""
 
     fitting: Wording
@@ -138,7 +138,7 @@ class _Named:
         places = distinct(np.concatenate([found.places, waiting])) if waiting.size else found.places
         fitting = _fitting(view, found, places)
         fullest, most = places[_first_of(fitting.bm25, _FULLEST)], float(fitting.bm25.max(initial=0))
-        return cls(terms, places, waiting, found, view.matrix.packed(places), fitting, fullest, most)
+        return cls(terms, places, waiting, found, view.matrix.barely_sketched(places), fitting, fullest, most)
 
 
 def _fitting(view: View, found: Likely, places: Array) -> Wording:
@@ -152,6 +152,18 @@ def _fitting(view: View, found: Likely, places: Array) -> Wording:
     around *= np.float32(FUSION.text_neighbours * found.step)
     around += said.bm25
     return replace(said, bm25=around)
+
+
+def _of_both(*parts: tuple[Array, Wording, Scores]) -> tuple[Array, Wording, Scores]:
+    """Some rows and others together, ascending: how well their words fit, and how near the best window of each is."""
+    places, cosines = (np.concatenate([part[number] for part in parts]) for number in (0, 2))
+    order = np.argsort(places)
+    places = places[order]
+    is_first = np.ones(places.size, dtype=bool)
+    np.not_equal(places[1:], places[:-1], out=is_first[1:])
+    firsts = np.flatnonzero(is_first)
+    said = Wording.joined([said for _, said, _ in parts]).at(order[firsts])
+    return places[firsts], said, np.maximum.reduceat(cosines[order], firsts) if firsts.size else cosines
 
 
 def _said(view: View, terms: Sequence[int], places: Array) -> Wording:
@@ -186,20 +198,21 @@ class _Narrowing:
     def _by_both(self, vector: Scores) -> View:
         near = self.view.matrix.near(vector)
         nearest = self._nearest(near)
-        of_named = self.view.matrix.about(vector, near, self.named.packed)
+        of_named = self.view.matrix.about(vector, near, self.named.sketched)
         named = self._of_named(of_named, near.low)
-        places = distinct(np.concatenate([self.named.places[named], near.places[nearest]]))
-        found = Cosines.none(places.size)
-        found.put_best(np.searchsorted(places, near.places[nearest]), near.cosines[nearest])
-        found.put_best(np.searchsorted(places, self.named.places[named]), of_named.cosines[named])
-        chosen = self._chosen(places, _fitting(self.view, self.named.likely, places), found, near.low)
+        places = near.places[nearest]
+        places, said, cosines = _of_both(
+            (self.named.places[named], self.named.fitting.at(named), of_named.known()[named]),
+            (places, _fitting(self.view, self.named.likely, places), near.cosines[nearest]),
+        )
+        chosen = self._chosen(places, said, cosines, near.low)
         if chosen.count >= self.enough:
             return self._at(self._around(chosen, near), near, vector)
         wanted = self._few_that_are_wanted()
         if wanted is None:
             return self.view
         found = self.view.matrix.estimated_at(vector, near, wanted)
-        few = self._chosen(wanted, _said(self.view, self.named.terms, wanted), found, near.low)
+        few = self._chosen(wanted, _said(self.view, self.named.terms, wanted), found.known(), near.low)
         few = replace(few, others=chosen.others)
         places = self._with_all(wanted, self._around(few, near, self.most))
         # What is normalised among few is read as it is.
@@ -235,12 +248,12 @@ class _Narrowing:
     def _with_all(self, wanted: Array, around: Array) -> Array:
         return distinct(np.concatenate([around, wanted, self._beside(wanted)]))
 
-    def _chosen(self, places: Array, said: Wording, found: Cosines | None, low: float) -> "_Chosen":
+    def _chosen(self, places: Array, said: Wording, cosines: Scores | None, low: float) -> "_Chosen":
         """Of some rows those that fit best by words and meaning together. `low` is how near the farthest row is."""
-        if found is None:
+        if cosines is None:
             scores = normalised(said.bm25) + np.float32(self.fusion.coverage) * said.coverage**2
         else:
-            scores = self._mixed(said, found.known(), low)
+            scores = self._mixed(said, cosines, low)
         # Mostly all may come back, and only the best have to be asked.
         first = np.sort(_first_of(scores, _SPARE * self.most))
         chosen = self._allowed(places[first], scores[first])
@@ -267,6 +280,7 @@ class _Narrowing:
         kept, others, asked_about = chosen.wanted, chosen.others, self._asked_about()
         first = np.concatenate([asked_about, kept[:most_threads]])
         farthest = self._farthest(near)
+        nearest = kept[:0] if near is None else near.nearest(_NEAREST)
         parts = [
             kept,
             self._beside(kept),
@@ -276,6 +290,8 @@ class _Narrowing:
             turns.of_threads(threads, distinct(threads[first]), _OF_A_THREAD),
             farthest,
             self._beside(farthest),
+            nearest,
+            self._beside(nearest),
             self.named.fullest,
             self._beside(self.named.fullest),
             asked_about,

@@ -52,8 +52,6 @@ class Shelves:
         self._lock = threading.Lock()
         self._shelves: OrderedDict[_Key, Shelf] = OrderedDict()
         self._sizes: dict[_Key, int] = {}
-        self._packed: dict[_Key, int] = {}
-        """What of these sizes is only for being fast."""
         self._total = 0
         self._in_use: Counter[_Key] = Counter()
         self._told: set[str] = set()
@@ -157,16 +155,10 @@ class Shelves:
         with self._lock:
             for key, shelf in shelves.items():
                 if self._shelves.get(key) is shelf:
-                    self._packed.pop(key, None)  # So that those searched last come last.
-                    if packed := shelf.packed_bytes:
-                        self._packed[key] = packed
-                    size = shelf.size_bytes() + packed
+                    size = shelf.size_bytes()
                     self._total += size - self._sizes.get(key, 0)
                     self._sizes[key] = size
-            # What is packed again within a search goes before what is read again from the database.
-            for key in self._oldest(self._packed, self._packed):
-                self._unpack(key)
-            for key in self._oldest(self._shelves, self._sizes):
+            for key in self._oldest():
                 self._drop(key)
             is_over = self._total > self._limit_bytes
         limit = f"index_memory_mb is {self._limit_bytes >> 20}, and"
@@ -178,16 +170,16 @@ class Shelves:
             told = "the index of a user with many memories is read from the database by each process that begins"
             self._tell(told, "name a folder to save it in with index_folder")
 
-    def _oldest(self, keys: Iterable[_Key], sizes: Mapping[_Key, int]) -> list[_Key]:
-        """The first of these that nobody uses, as many as are too many: few, however many there are."""
+    def _oldest(self) -> list[_Key]:
+        """The first that nobody uses, as many as are too many: few, however many there are."""
         excess = self._total - self._limit_bytes
         found = []
-        for key in keys:
+        for key in self._shelves:
             if excess <= 0:
                 break
             if not self._in_use[key]:
                 found.append(key)
-                excess -= sizes.get(key, 0)
+                excess -= self._sizes.get(key, 0)
         return found
 
     def _tell(self, what: str, advice: str = "set it higher") -> None:
@@ -206,13 +198,6 @@ class Shelves:
         """What one shelf may take: anything, where a file takes it over."""
         return sys.maxsize if self._saving is not None and self._saving.takes(*key) else self._limit_bytes
 
-    def _unpack(self, key: _Key) -> None:
-        packed = self._packed.pop(key)
-        self._shelves[key].unpack()
-        self._sizes[key] -= packed
-        self._total -= packed
-
     def _drop(self, key: _Key) -> None:
         del self._shelves[key]
-        self._packed.pop(key, None)
         self._total -= self._sizes.pop(key, 0)

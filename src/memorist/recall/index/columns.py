@@ -95,7 +95,7 @@ def with_room(values: Array) -> list[Array]:
 
 def distinct(values: Array) -> Array:
     """Each once, ascending: `np.unique` takes several times as long for a few thousand, and imports much."""
-    values = np.sort(values, kind="stable")  # By its digits, or by the runs that there are.
+    values = np.sort(values)
     is_first = np.ones(values.size, dtype=bool)
     np.not_equal(values[1:], values[:-1], out=is_first[1:])
     return values[is_first]

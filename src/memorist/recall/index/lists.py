@@ -1,14 +1,13 @@
 """Vectors in lists of what lies near each other, so that a question is compared with some of them only.
 
 The lists are made when a large shelf is saved: the file has the vectors list by list, and a sketch of each, one bit a
-dimension. A question looks at the sketches of one list in six. How near it is to a vector is told by the sketch well
+dimension. A question looks at the sketches of the nearest lists. How near it is to a vector is told by the sketch well
 enough to choose, together with the words of its row, which few vectors are read. These are read from the file, not
 mapped: a question needs others each time, and they would stay in this process's memory.
 """
 
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numkong
@@ -19,13 +18,11 @@ from memorist.recall.index.columns import Array
 from memorist.recall.index.snapshot import SavedRows
 from memorist.recall.ranking import Scores
 
-PROBED = 6
+PROBED = 24
 """A question looks into one list in so many: questions lie apart from what answers them, so that few would not do."""
 
-_LOOKED_AT = 262_144
-"""Sketches in these lists at most: of a million vectors these are more than one in six, of five million one in twenty,
-which is nearly as good and takes a third of the time.
-"""
+_LOOKED_AT = (32_768, 131_072)
+"""Sketches in these lists at least and at most, where there are so many."""
 
 COMPARED = 16_384
 """Sketches of these lists that are looked at more closely; of those that differ alike some more, but not any number."""
@@ -33,31 +30,27 @@ COMPARED = 16_384
 _TIMES = 2
 """So many times as many at most: texts that are alike have the same sketch, and there may be any number of them."""
 
-_FARTHEST = 64
-_LOOKED_AT_FAR = 65_536
-_FAR = 3072
-_READ = 480
-"""The farthest lists, how many sketches these have at most, how many are looked at more closely, those that differ
-most, and how many of these vectors are read.
+_FARTHEST = 32
+_READ = (0, 24_576)
+"""The farthest lists, and how many vectors these have at most: all of them are read, which list by list takes no longer
+than to choose some.
 """
 
 _MUCH = 0.98
 """Of what a question is in a dimension on the average: so four steps are told apart with the least error."""
-
-_PADDED = 16
-"""What the number of sketches that are compared at once is a multiple of: others take several times as long."""
 
 _SAMPLE = 16
 _OF_SAMPLE = 64
 """One distance in so many tells which are least, as long as there are so many of these."""
 
 _ROUNDS = 5
-_SAMPLED = 32
+_SAMPLED = 16
 """Vectors of a list by which its centre is found."""
 
 _CHUNK = 512
+_OF_ROOT = 4
 _FEWEST = 16
-_MOST = 4096
+_MOST = 16_384
 _SEED = 20_240_117
 
 
@@ -94,8 +87,10 @@ class Centres:
 
 
 def how_many(size: int) -> int:
-    """Lists for so many vectors: a power of two, about the root."""
-    return int(min(_MOST, max(_FEWEST, 2 ** round(np.log2(max(1, size) ** 0.5)))))
+    """Lists for so many vectors: a power of two, about four times the root. The finer they are, the fewer vectors a
+    question has to look at, as long as it is compared with the middles of all.
+    """
+    return int(min(_MOST, max(_FEWEST, 2 ** round(np.log2(_OF_ROOT * max(1, size) ** 0.5)))))
 
 
 def sample_of(size: int) -> Array:
@@ -140,35 +135,6 @@ def _sums(sample: vectors.Steps, scales: Scores, labels: Array, count: int) -> t
     return sums, np.bincount(labels, minlength=count)
 
 
-class Packed:
-    """What was made of lists, by their number, until it is let go of."""
-
-    __slots__ = ("_known", "_lock", "size_bytes")
-
-    def __init__(self) -> None:
-        self._known: dict[int, Any] = {}
-        self._lock = threading.Lock()
-        self.size_bytes = 0
-        """What all takes of this process's own memory."""
-
-    def of(self, numbers: Sequence[int], make: Callable[[int], Any]) -> list[Any]:
-        found = list(map(self._known.get, numbers))
-        for at, one in enumerate(found):
-            if one is None:
-                found[at] = self._kept(numbers[at], make(numbers[at]))
-        return found
-
-    def clear(self) -> None:
-        with self._lock:
-            self._known, self.size_bytes = {}, 0
-
-    def _kept(self, number: int, made: Any) -> Any:
-        with self._lock:
-            kept = self._known.setdefault(number, made)
-            self.size_bytes += made.nbytes if kept is made else 0
-        return kept
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Lists:
     """The first vectors of a matrix, list by list. A window is the number of a vector."""
@@ -191,8 +157,6 @@ class Lists:
     """What turns the product with a sketch into one with its vector."""
 
     rows: SavedRows
-    packed: "Packed" = field(default_factory=lambda: Packed())
-    """The sketches of the lists that were looked at, as they are compared fastest."""
 
     NAMES: ClassVar = ("ends", "windows", "starts", "mean", "sketches", "factors")
 
@@ -213,7 +177,7 @@ class Lists:
 
     def nearest_first(self, question: Scores) -> Array:
         """The numbers of the lists that are not empty: all vectors of one may be gone."""
-        order = np.argsort(-self.centres.products(question), kind="stable")
+        order = np.argsort(-self.centres.products(question))
         return order[self._begins()[order] < self.ends[order]]
 
     def near(self, question: Scores, order: Array) -> tuple[Array, Scores]:
@@ -222,30 +186,38 @@ class Lists:
         windows, distances = self._least(asked, self._first(order, -(-order.size // PROBED), _LOOKED_AT), COMPARED)
         return windows, self._cosines(question, step, distances, self.factors.take(windows))
 
-    def far(self, question: Scores, order: Array) -> Array:
-        """Windows of the farthest lists that differ most by their sketches: they tell how far the farthest rows are."""
-        asked, _ = _asked(question)
-        # What differs most from a question differs least from its opposite.
-        windows, apart = self._least(~asked, self._first(order[::-1], _FARTHEST, _LOOKED_AT_FAR), _FAR)
-        if windows.size <= _READ:
-            return windows
-        nearness = (2 * apart.astype(np.float32) - np.float32(3 * question.size)) * self.factors.take(windows)
-        return windows[np.argpartition(nearness, _READ)[:_READ]]
+    def far(self, question: Scores, order: Array) -> tuple[Array, Scores]:
+        """The windows of the farthest lists, and how near each is but for its scale: they tell how far the farthest
+        rows are.
+        """
+        ranges = self._ranges(self._first(order[::-1], _FARTHEST, _READ))
+        asked, scale = vectors.quantised(question)
+        windows = np.concatenate([np.arange(*one) for one in ranges])
+        found, at = np.empty(windows.size, dtype=np.float32), 0
+        for begin, end in ranges:
+            vectors.multiply([(asked, self.rows.read_run(begin, end), found[at : at + end - begin])])
+            at += end - begin
+        return windows, found * scale
 
-    def _first(self, order: Array, lists: int, sketches: int) -> Array:
-        """The first of some lists: so many, and fewer where these have more sketches than that."""
-        first = order[:lists]
-        sizes = np.cumsum(self.ends[first] - self._begins()[first])
-        return first[: max(1, int(np.searchsorted(sizes, sketches, side="right")))]
+    def _first(self, order: Array, lists: int, sketches: tuple[int, int]) -> Array:
+        """The first of some lists: so many, more where these have fewer sketches than are wanted at least, and fewer
+        where they have more than are wanted at most.
+        """
+        sizes = np.cumsum(self.ends[order] - self._begins()[order])
+        least, most = np.searchsorted(sizes, sketches, side="right").tolist()
+        return order[: max(1, least, min(lists, most))]
+
+    def _ranges(self, lists: Array) -> list[tuple[int, int]]:
+        """Where some lists begin and end."""
+        return list(zip(self._begins()[lists].tolist(), self.ends[lists].tolist(), strict=True))
 
     def _begins(self) -> Array:
         return np.concatenate([[0], self.ends[:-1]])
 
-    def about(self, question: Scores, sketches: "PackedSketches") -> Scores:
+    def about(self, question: Scores, sketches: "BareSketches") -> Scores:
         """About how near a question is to some windows, as `near` says it."""
         asked, step = _asked(question)
-        distances = _distances(np.asarray(numkong.hammings_packed(asked, sketches.packed)))
-        return self._cosines(question, step, distances[: sketches.windows.size], sketches.factors)
+        return self._cosines(question, step, _distances(asked, sketches.bits), sketches.factors)
 
     def _cosines(self, question: Scores, step: np.float32, distances: Array, factors: Scores) -> Scores:
         cosines = np.float32(3 * question.size) - 2 * distances.astype(np.float32)
@@ -255,22 +227,15 @@ class Lists:
 
     def _least(self, asked: Array, lists: Array, most: int) -> tuple[Array, Array]:
         """About so many windows of some lists whose sketches differ least from a question, and by how much."""
-        begins = self._begins()
-        counts = self.ends[lists] - begins[lists]
-        ends = np.cumsum(counts)
-        # Held here: all may be let go of meanwhile.
-        held = zip(self.packed.of(lists.tolist(), lambda one: self._packed(one, begins)), counts.tolist(), strict=True)
-        parts = [np.asarray(numkong.hammings_packed(asked, packed))[:, :count] for packed, count in held]
-        distances = _distances(np.concatenate(parts, axis=1))
+        ranges = self._ranges(lists)
+        ends = np.cumsum([end - begin for begin, end in ranges])
+        distances = _distances(asked, np.concatenate([self.sketches[begin:end] for begin, end in ranges]))
         numbers = _nearest(distances, most)
         offsets = np.repeat(self.ends[lists] - ends, np.diff(np.searchsorted(numbers, ends), prepend=0))
         return numbers + offsets, distances[numbers]
 
-    def _packed(self, number: int, begins: Array) -> Any:
-        return _pack(self.sketches[begins[number] : self.ends[number]])
-
-    def packed_of(self, windows: Array) -> "PackedSketches":
-        return PackedSketches(windows, _pack(self.sketches.take(windows, axis=0)), self.factors.take(windows))
+    def bare_sketches_of(self, windows: Array) -> "BareSketches":
+        return BareSketches(self.sketches.take(windows, axis=0), self.factors.take(windows))
 
     def sketches_of(self, windows: Array) -> "Sketches":
         bits = np.unpackbits(self.sketches.take(windows, axis=0), axis=1, count=self.mean.size)
@@ -312,11 +277,10 @@ class Sketches:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PackedSketches:
-    """Those of some windows as they are compared fastest, which tells less exactly how near each is."""
+class BareSketches:
+    """Those of some windows as the file has them, which are compared faster, and tell less exactly how near each is."""
 
-    windows: Array
-    packed: Any
+    bits: Array
     factors: Scores
 
 
@@ -341,17 +305,13 @@ def _asked(question: Scores) -> tuple[Array, np.float32]:
     return np.packbits(np.stack([is_above, is_above == is_much]), axis=1), unit
 
 
-def _pack(sketches: Array) -> Any:
-    """After the sketches there are some of nothing."""
-    padded = np.zeros((-len(sketches) % _PADDED, sketches.shape[1]), dtype=np.uint8)
-    return numkong.hammings_pack(np.concatenate([sketches, padded]) if len(padded) else sketches, dtype="uint1")
-
-
-def _distances(compared: Array) -> Array:
-    """By both rows of a question, of which the first counts twice."""
-    distances: Array = compared[0]
-    distances += distances
-    distances += compared[1]
+def _distances(asked: Array, sketches: Array) -> Array:
+    """By both rows of a question, of which the first counts twice. It is the question that is packed, lest each process
+    have sketches of its own.
+    """
+    found = np.asarray(numkong.hammings_packed(sketches, numkong.hammings_pack(asked, dtype="uint1")))
+    distances: Array = found[:, 0] * np.uint32(2)
+    distances += found[:, 1]
     return distances
 
 

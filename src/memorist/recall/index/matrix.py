@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from memorist.recall.index import vectors
 from memorist.recall.index.columns import Array, Column, distinct, which_are
 from memorist.recall.index.helpers import helpers
-from memorist.recall.index.lists import Lists, PackedSketches, Sketches
+from memorist.recall.index.lists import BareSketches, Lists, Sketches
 from memorist.recall.index.snapshot import READ, Snapshot
 from memorist.recall.ranking import Scores
 
@@ -19,7 +19,7 @@ _BLOCK = 8192
 _SMALLEST_BLOCK = 64
 _UNKNOWN = np.float32(-2)
 _FARTHEST = 32
-"""Of the vectors that are read to know how far the farthest are, how many of their rows count as such."""
+"""Of the vectors of the farthest lists, how many of their rows count as such."""
 
 _PIECE = 16_384
 """Rows whose sketches are held at once, a byte for each of their bits."""
@@ -66,16 +66,6 @@ class Matrix:
         columns = self._named().values()
         own = self._blocks[self._mapped :]
         return sum(block.nbytes for block in own) + sum(column.size_bytes for column in columns)
-
-    @property
-    def packed_bytes(self) -> int:
-        """What the sketches take that were looked at: letting vectors go would not give it back."""
-        return 0 if self._lists is None else self._lists.packed.size_bytes
-
-    def unpack(self) -> None:
-        """Let go of that: the next questions pack anew what they look at."""
-        if self._lists is not None:
-            self._lists.packed.clear()
 
     def saved(self) -> Snapshot:
         facts: dict[str, Any] = {
@@ -277,8 +267,9 @@ class MatrixView:
         """
         assert self.lists is not None
         order = self.lists.nearest_first(question)
+        far = helpers().submit(self._far, question, order)
         windows, cosines = self.lists.near(question, order)
-        farthest, low = self._far(question, order)
+        farthest, low = far.result()
         late = self._late(question)
         return Near(
             np.concatenate([self.places.take(windows), late.places]),
@@ -291,10 +282,12 @@ class MatrixView:
     def _far(self, question: Scores, order: Array) -> tuple[Array, float]:
         """Places of rows that lie far away, and how near the farthest is."""
         assert self.lists is not None
-        far = self.lists.far(question, order)
-        far = far[self.places[far] >= 0]
-        lows = self._compared(question, self.lists.rows.read(far)) * self.scales[far]
-        return distinct(self.places[far[_least(lows, _FARTHEST)]]), float(lows.min(initial=0))
+        windows, lows = self.lists.far(question, order)
+        places, lows = self.places.take(windows), lows * self.scales.take(windows)
+        is_there = places >= 0
+        if not is_there.all():
+            places, lows = places[is_there], lows[is_there]
+        return distinct(places[_least(lows, _FARTHEST)]), float(lows.min(initial=0))
 
     def sketched(self, places: Array) -> "Sketched":
         """The sketches of some rows, whose places ascend."""
@@ -302,13 +295,13 @@ class MatrixView:
         windows, rows = self._windows_of(places)
         return Sketched(places, rows, self.lists.sketches_of(windows), self.firsts[windows])
 
-    def packed(self, places: Array) -> "PackedRows":
+    def barely_sketched(self, places: Array) -> "BarelySketched":
         """The same for `about`, which is faster and tells less exactly."""
         assert self.lists is not None
         windows, rows = self._windows_of(places)
-        return PackedRows(places, rows, self.lists.packed_of(windows))
+        return BarelySketched(places, rows, self.lists.bare_sketches_of(windows))
 
-    def about(self, question: Scores, near: "Near", of: "PackedRows") -> "Cosines":
+    def about(self, question: Scores, near: "Near", of: "BarelySketched") -> "Cosines":
         """About how near some rows are, whichever window that is; those in no list as they are."""
         assert self.lists is not None
         found = Cosines.none(of.places.size)
@@ -435,12 +428,12 @@ class Sketched:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PackedRows:
+class BarelySketched:
     """The same, to be compared faster."""
 
     places: Array
     rows: Array
-    sketches: PackedSketches
+    sketches: BareSketches
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -458,6 +451,12 @@ class Near:
     """How near the farthest is."""
 
     late: Late
+
+    def nearest(self, count: int) -> Array:
+        """Places of the rows whose windows look nearest."""
+        places = self.places[_least(-self.cosines, count)]
+        found: Array = places[places >= 0]
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

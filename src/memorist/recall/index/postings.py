@@ -43,11 +43,12 @@ _SHARE = 4
 _SAMPLED = 16_384
 _SPARE = 1.5
 _LIKELY = 8192
-"""Rows of these that are compared by meaning, too."""
+_ONE_IN = 384
+"""Rows of these that are compared by meaning, too: at least, and one in so many of the shelf's."""
 
 _LOOKED_INTO = 8192
 _FREQUENT = 4
-"""Rows in which words are looked for that are too frequent to be looked through, and how many words."""
+"""Rows in which words are looked for that are too frequent to be looked through, at least, and how many words."""
 
 
 class TermRun(NamedTuple):
@@ -386,6 +387,13 @@ class Wording:
     bm25: Scores
     coverage: Scores
 
+    def at(self, numbers: Array) -> "Wording":
+        return Wording(self.bm25[numbers], self.coverage[numbers])
+
+    @classmethod
+    def joined(cls, parts: "Sequence[Wording]") -> "Wording":
+        return cls(np.concatenate([one.bm25 for one in parts]), np.concatenate([one.coverage for one in parts]))
+
 
 def wording(shelves: Sequence[PostingLists | PostingsAt], terms: Sequence[int]) -> list[Wording]:
     """The wording of each shelf; a term is as rare as it is on all of them together."""
@@ -446,22 +454,26 @@ def likely(shelves: Sequence[PostingLists | PostingsAt], terms: Sequence[int], s
     most = np.iinfo(np.uint16).max - 2 * len(rarest)
     step = max(1e-9, _MOST * sum(rare for _, _, rare in rarest) / most)
     bound = left = max(_LOOKED_THROUGH, lists.size // _SHARE)
-    count, looked_up = 0, set()
+    most_likely, most_looked_into = (max(least, lists.size // _ONE_IN) for least in (_LIKELY, _LOOKED_INTO))
+    count, looked_up, having = 0, set(), [np.zeros(0, dtype=np.intp)]
     for size, term, rare in rarest:
         if count and size > left:
             break
         places, impacts = lists.last(term, left)
         np.add.at(sums, places, _counted(impacts, rare / step))
+        having.append(places)
         if size <= left:
             looked_up.add(term)
         left -= min(size, left)
         count += 1
-    named = _most(sums, _LIKELY if count == len(rarest) else _LOOKED_INTO)
+    named = _most(sums, having, most_likely if count == len(rarest) else most_looked_into)
     for _, term, rare in rarest[count : count + _FREQUENT]:
         found = lists.among(term, named)
         here = named[found.places]
         sums[here] += _counted(lists.impacts_at(found.counts, here), rare / step)
-    return Likely(_greatest(named, sums, _LIKELY), sums, step, weighed.everything, frozenset(looked_up), bound - left)
+    return Likely(
+        _greatest(named, sums, most_likely), sums, step, weighed.everything, frozenset(looked_up), bound - left
+    )
 
 
 def _counted(impacts: Impacts, share: float) -> Sums:
@@ -470,18 +482,22 @@ def _counted(impacts: Impacts, share: float) -> Sums:
     return counted
 
 
-def _most(sums: Sums, count: int) -> Array:
-    """The rows that fit best, so many at most, ascending; of those that fit alike the last."""
-    sample = np.sort(sums[:: max(1, sums.size // _SAMPLED)])
+def _most(sums: Sums, having: Sequence[Array], count: int) -> Array:
+    """The rows that fit best, so many at most, ascending; of those that fit alike the last. `having` are those that
+    have each word, so that the others are not looked at.
+    """
+    places = np.concatenate(having)
+    values = sums.take(places)
+    sample = np.sort(values[:: max(1, values.size // _SAMPLED)])
     # A sample only tells about where the bound lies, so that it is one for some more.
-    rank = 1 + int(_SPARE * count * sample.size / max(1, sums.size))
+    rank = 1 + int(_SPARE * count * sample.size / max(1, values.size))
     while True:
         bound = max(1, int(sample[-rank])) if rank <= sample.size else 1
-        places = np.flatnonzero(sums >= bound)
-        if places.size >= count or bound == 1:
+        found = distinct(places[values >= bound])
+        if found.size >= count or bound == 1:
             break
         rank *= 4
-    return _greatest(places, sums, count)
+    return _greatest(found, sums, count)
 
 
 def _greatest(places: Array, sums: Sums, count: int) -> Array:

@@ -65,15 +65,6 @@ class Shelf:
         return _EMPTY + columns + self._matrix.size_bytes() + self._postings.size_bytes() + self._ids.size_bytes()
 
     @property
-    def packed_bytes(self) -> int:
-        """What it takes beside that to be searched fast."""
-        return self._matrix.packed_bytes
-
-    def unpack(self) -> None:
-        """Let go of that, whoever searches it."""
-        self._matrix.unpack()
-
-    @property
     def is_loaded(self) -> bool:
         """Whether only what changed has to be read; not where it was never read, has too many dead rows, or leaves out
         new vectors.

@@ -20,7 +20,7 @@ import numpy as np
 from memorist.recall.index.columns import Array
 from memorist.recall.index.helpers import helpers
 
-FORMAT = 6
+FORMAT = 7
 _END = struct.Struct("<8sIIQ")
 _MAGIC = b"memshelf"
 _PAGE = 4096
@@ -67,6 +67,11 @@ class SavedRows:
         width, handle = self._width, self._handle
         parts = [os.pread(handle, width, at) for at in (self._start + numbers * width).tolist()]
         return np.frombuffer(b"".join(parts), dtype=self._kind).reshape(-1, *self._shape)
+
+    def read_run(self, begin: int, end: int) -> Array:
+        """The rows from one number up to another. Raises OSError."""
+        part = os.pread(self._handle, (end - begin) * self._width, self._start + begin * self._width)
+        return np.frombuffer(part, dtype=self._kind).reshape(-1, *self._shape)
 
 
 def write(out: BinaryIO, snapshot: Snapshot, whose: Sequence[str]) -> None:
