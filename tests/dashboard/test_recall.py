@@ -5,6 +5,7 @@ import os
 import shlex
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -188,6 +189,16 @@ def test_back_brings_the_question_before(ada: Person) -> None:
     expect(hits(page).first).to_contain_text("harbour")
     expect(page.get_by_role("searchbox", name="Question")).to_have_value("harbour")
     assert page.locator("nav[aria-label=Pages]").count() == 1
+
+
+def test_page_keeps_a_quarter_of_the_time_of_a_recall() -> None:
+    begun: list[tuple[str, float]] = []
+    recall = SimpleNamespace(begin=lambda what, ago_s: begun.append((what, ago_s)))
+    core = SimpleNamespace(recall=recall, options=SimpleNamespace(recall_budget_ms=100))
+    Visit.reading(cast(Visit, SimpleNamespace(core=core, began=time.perf_counter() - 0.01)), "recall")
+    ((what, ago_s),) = begun
+    assert what == "recall"
+    assert 0.035 <= ago_s < 0.035 + 10, "what the page took until here, and what it will take"
 
 
 def test_budget_counts_tokens_instead(ada: Person) -> None:
