@@ -64,8 +64,6 @@ class Scored:
 
     def excerpt(self, place: int, memory: Memory) -> str:
         """The part of a text that fits the question best; all of a short one."""
-        if self.candidates.rows.windows[place] == 1:
-            return memory.content
         windows = searchable(memory).windows()
         if len(windows) == 1:
             return memory.content
