@@ -102,13 +102,14 @@ CHROMIUM = for name in chromium-headless-shell chromium chromium-browser google-
 	command -v $$name && break; done
 AS_ROOT = $(shell test "$$(id -u)" = 0 || echo sudo -n) env DEBIAN_FRONTEND=noninteractive
 
+HEADLESS = { $(AS_ROOT) apt-get install --simulate chromium-headless-shell | grep '^0 upgraded' && \
+	$(AS_ROOT) apt-get install --yes chromium-headless-shell; }
+
 $(VENV)/.browser: | $(BIN)/python
 	@if ! command -v chromium-headless-shell >/dev/null && command -v apt-get >/dev/null && $(AS_ROOT) true 2>/dev/null; then \
 		echo "Installing Chromium for the dashboard's tests"; \
-		{ { $(AS_ROOT) apt-get install --simulate chromium-headless-shell | grep '^0 upgraded' && \
-		$(AS_ROOT) apt-get install --yes chromium-headless-shell; } || test -n "$$($(CHROMIUM))" || \
-		$(AS_ROOT) apt-get install --yes chromium || \
-		{ $(AS_ROOT) apt-get update && $(AS_ROOT) apt-get install --yes chromium; }; } >$@.log 2>&1 || tail -n 3 $@.log; \
+		{ $(HEADLESS) || test -n "$$($(CHROMIUM))" || { $(AS_ROOT) apt-get update && $(HEADLESS); } || \
+		$(AS_ROOT) apt-get install --yes chromium; } >$@.log 2>&1 || tail -n 3 $@.log; \
 	fi
 	@if test -n "$$($(CHROMIUM))"; then touch $@; else \
 		echo "The dashboard's tests need Chromium on the PATH: \`apt-get install chromium\`, or your system's package." >&2; fi
