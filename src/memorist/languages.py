@@ -1,6 +1,7 @@
 """Whether a text is English, by its letters and small words; small words of other languages, and greetings. Pure."""
 
 import re
+from itertools import repeat
 
 _WORD = re.compile(r"[^\W\d_]+")
 _OTHER_SCRIPT = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]")
@@ -110,12 +111,20 @@ PARTICLES = frozenset(_PARTICLES.split())
 GREETINGS = frozenset(_GREETINGS.strip().replace("\n", "|").split("|"))
 """Of one or several words, in English and in others: what is said before or instead of a question."""
 
+_SPEAKS_FOR = {
+    form: 1 if word in _ENGLISH_WORDS else -1
+    for word in _OTHER_WORDS | _ENGLISH_WORDS
+    for form in ({word} if word == "I" else {word, word.capitalize(), word.upper()} - {"I"})
+}
+"""What a word says, in each way of writing it, of whether a text is English: all its words are looked up in one go."""
+
 
 def is_english(text: str) -> bool:
     """True too where nothing speaks against it: a name, a number, nothing at all."""
-    words = [word if word == "I" else word.lower() for word in _WORD.findall(text)]
+    found = _WORD.findall(text)
     if text.isascii():  # As most are: then only its words can speak against it.
-        return sum(map(_ENGLISH_WORDS.__contains__, words)) >= sum(map(_OTHER_WORDS.__contains__, words))
+        return sum(map(_SPEAKS_FOR.get, found, repeat(0))) >= 0
+    words = [word if word == "I" else word.lower() for word in found]
     foreign = sum(map(bool, map(_OTHER_SCRIPT.search, words)))
     if foreign * 4 > len(words):
         return False

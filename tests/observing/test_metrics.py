@@ -66,7 +66,7 @@ def test_recall_is_timed_by_its_stages_and_models(watched: Served, ada: httpx2.C
     ada.post("/v1/memories", json=new_memory())
     assert ada.post("/v1/tools/recall", json={"query": "the body"}).json()["items"]
     found = samples(watched.url)
-    for stage in ("embed", "words", "score", "read", "rerank", "answer"):
+    for stage in ("look", "embed", "words", "score", "read", "rerank", "answer"):
         assert found["memorist_recall_stage_seconds_count", frozenset({("stage", stage)})] >= 1, stage
     for part in ("embedder", "reranker"):
         assert found["memorist_model_seconds_count", frozenset({("part", part)})] >= 1

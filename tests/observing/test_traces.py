@@ -62,7 +62,7 @@ def test_recall_is_one_trace_from_the_door_to_the_models(
     assert (root.parent_id, root.kind, root.facts["http.response.status_code"]) == (CALLERS_SPAN, SERVER, 200)
     assert root.resource["service.name"] == "memorist"
     assert spans["recall"].parent_id == root.span_id
-    for stage in ("embed", "words", "score", "read", "rerank", "answer"):
+    for stage in ("look", "embed", "words", "score", "read", "rerank", "answer"):
         assert spans[f"recall {stage}"].parent_id == spans["recall"].span_id, stage
     embedding = spans["embeddings vectors"]
     assert (embedding.parent_id, embedding.kind) == (spans["recall embed"].span_id, CLIENT)

@@ -447,6 +447,7 @@ def test_embedder_that_is_turned_off_and_on_again_embeds_only_what_is_new(open_w
     one = open_with(WordEmbedder())
     ada = user_of(one)
     remember(one, ada, "a teapot")
+    one.close()  # It would go on embedding what is new.
     off = open_with(None)
     remember(off, ada, "a kettle")
     assert len(found(off, ada, "teapot kettle")) == 2

@@ -96,7 +96,7 @@ def test_vectors_of_the_farthest_lists_are_read_as_they_are_and_no_more_than_tha
     for question in _questions(5):
         order = found.nearest_first(question)
         for most in (1, 100, 1000, 100_000):
-            monkeypatch.setattr(lists, "_READ", (0, most))
+            monkeypatch.setattr(lists, "_READ", (most, most))
             windows, products = found.far(question, order)
             in_list = np.searchsorted(found.ends, windows, side="right")
             read = order[::-1][: len(distinct(in_list))]

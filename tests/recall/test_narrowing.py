@@ -115,7 +115,7 @@ def saved(shelf: Shelf, file: Path) -> Shelf:
 @pytest.fixture(autouse=True)
 def _looks_at_few(monkeypatch: pytest.MonkeyPatch) -> None:
     """As few as there would be of a million."""
-    monkeypatch.setattr("memorist.recall.index.lists.COMPARED", 2000)
+    monkeypatch.setattr("memorist.recall.index.lists.COMPARED", (2000, 2000))
     monkeypatch.setattr("memorist.recall.index.lists._LOOKED_AT", (500, 2000))
     for name, value in {"_ENOUGH": 40, "_FEW": 500, "_KEPT": 150, "_NEAR": 300}.items():
         monkeypatch.setattr(f"memorist.recall.narrowing.{name}", value)
@@ -512,7 +512,7 @@ def test_facts_that_came_late_and_lie_far_away_hide_none_that_lies_nearer(
 ) -> None:
     monkeypatch.setattr("memorist.recall.nearest._FEW", 0)
     monkeypatch.setattr("memorist.recall.nearest._SHARE", 1_000_000)
-    monkeypatch.setattr("memorist.recall.index.lists.COMPARED", 8)
+    monkeypatch.setattr("memorist.recall.index.lists.COMPARED", (8, 8))
     _, vector = library.question()
     for number in range(20):
         library.put(f"mem_{910 + number:04}_00", "s3", -vector, "the opposite", kind="fact")

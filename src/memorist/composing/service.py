@@ -18,7 +18,7 @@ from memorist.context.companion import Companion, told_slices
 from memorist.context.section import CHUNK_HEADINGS, SUMMARY_HEADINGS, Context, entry_text, fence, named_text
 from memorist.context.values import MAX_ENTRY
 from memorist.errors import Forbidden, InvalidField, ModelError
-from memorist.memories.searchable import searchable
+from memorist.memories.searchable import speaker_of
 from memorist.memories.values import Kind, Memory
 from memorist.platform import access, validation
 from memorist.platform.beside import beside
@@ -356,5 +356,5 @@ def _doubted_line(doubt: OpenDoubt) -> Line:
 
 
 def _recalled_text(hit: Hit) -> str:
-    speaker = searchable(hit.memory).speaker
+    speaker = speaker_of(hit.memory)
     return f"{speaker}: {hit.excerpt}" if speaker else hit.excerpt

@@ -47,14 +47,23 @@ def searchable(memory: Memory) -> Searchable:
     if memory.repeats:
         return Searchable(text=_text(meta.get("tool_name")), speaker="", date="", context="")
     moment = memory.event_time or memory.created_at
-    named = [memory.name.replace("_", " ").replace("-", " ") if memory.name else "", memory.description or ""]
     headings = meta.get("heading_path")
     return Searchable(
-        text="\n".join(part for part in (*named, memory.content) if part),
+        text=_named(memory),
         speaker=speaker_of(memory),
         date=passages.spoken_date(moment),
         context=" > ".join(map(_text, headings)) if isinstance(headings, list) else "",
     )
+
+
+def text_of(memory: Memory) -> str:
+    """Its text alone, where nothing else is asked for."""
+    return searchable(memory).text if memory.repeats else _named(memory)
+
+
+def _named(memory: Memory) -> str:
+    named = [memory.name.replace("_", " ").replace("-", " ") if memory.name else "", memory.description or ""]
+    return "\n".join(part for part in (*named, memory.content) if part)
 
 
 def speaker_of(memory: Memory) -> str:
@@ -67,8 +76,7 @@ def speaker_of(memory: Memory) -> str:
 
 def as_turn(memory: Memory) -> str:
     """A memory as the turn before or after another."""
-    found = searchable(memory)
-    return passages.turn(found.speaker, found.text)
+    return passages.turn(speaker_of(memory), text_of(memory))
 
 
 def is_turn(memory: Memory) -> bool:

@@ -61,7 +61,7 @@ MODEL_BATCH = Family(
 TIMED = {
     "recall": _timed("recall", "Seconds that recalls took."),
     "stage": _timed(
-        "recall_stage", "Seconds that each stage of a recall took; `words` goes on beside `embed`.", "stage"
+        "recall_stage", "Seconds that each stage of a recall took; `look` and `words` go on beside `embed`.", "stage"
     ),
     "remember": _timed(
         "remember", "Seconds until memories were stored, with their vectors where those are made at once."

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from memorist import words
 from memorist.memories.values import Memory
 from memorist.platform.tokens import count_tokens
 from memorist.recall.explanation import explain
@@ -77,10 +76,9 @@ def _shown(ranked: Ranked) -> list[float]:
 
 def _confidence(ranked: Ranked) -> Scores:
     scored, places = ranked.pool.scored, ranked.places
-    query = scored.candidates.asked.question.query
-    if not words.asks(query):
+    tells = scored.candidates.tells
+    if not scored.candidates.asks:
         return np.zeros(places.size, dtype=np.float32)
-    tells = words.tells(query)
     # That a memory has the words of every question says nothing about it.
     coverages = scored.words.coverage[places] * np.float32(tells)
     has_vector = scored.meaning.is_known & (scored.candidates.rows.windows[places] > 0)

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from memorist import words
 from memorist.recall import filters, joining
 from memorist.recall.fusion import Rows, unless_all
 from memorist.recall.index.columns import Array
@@ -35,6 +36,12 @@ class Candidates:
     """The place of the turn before each, or -1."""
 
     rows: Rows
+
+    asks: bool
+    """Whether the question has any word."""
+
+    tells: bool
+    """Whether it has one that says what it is about."""
 
     @property
     def waiting(self) -> int:
@@ -78,4 +85,5 @@ def candidates(views: Sequence[View], asked: Asked) -> Candidates:
         unless_all(live),
         unless_all(wanted),
     )
-    return Candidates(asked, views, joining.Ids(views), checks, live, wanted, weights, previous, rows)
+    asks, tells = words.asks(asked.question.query), words.tells(asked.question.query)
+    return Candidates(asked, views, joining.Ids(views), checks, live, wanted, weights, previous, rows, asks, tells)

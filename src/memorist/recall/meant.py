@@ -88,9 +88,9 @@ def about_whom(query: str, texts: Sequence[str], speakers: Sequence[str], share:
             continue
         for place, whole in enumerate(texts):
             text = whole[:_READ]
-            if f"{name}'s" in text or f"{name}’s" in text:  # Seldom; and to find all owners takes its time.
-                if text.count(name) == _OWNER.findall(text).count(name):
-                    counted[place] = share
+            is_owner = f"{name}'s" in text or f"{name}’s" in text  # Seldom; and to find all owners takes its time.
+            if is_owner and text.count(name) == _OWNER.findall(text).count(name):
+                counted[place] = share
     for name in [speaker for speaker in set(speakers) if speaker and _asks_for(query, speaker)]:
         for place, text in enumerate(texts):
             if speakers[place] == name and _MY_BEING.search(text[:_READ]) and not _MYSELF.search(text[:_READ]):
@@ -130,12 +130,14 @@ def newer_first(scores: Scores, texts: Sequence[str], moments: Sequence[datetime
     it is as good as.
     """
     order = list(range(len(scores)))
+    as_near = (near[:_FIRST] * scores[:1]).tolist()
+    scored = scores[:_FIRST].tolist()
     terms = cache(lambda place: set(words.question_terms(texts[place][:_COMPARED])))
     for place in range(1, min(_FIRST, len(texts))):
         older = [
             order.index(other)
             for other in range(place)
-            if scores[other] - scores[place] <= min(near[other], near[place]) * scores[0]
+            if scored[other] - scored[place] <= min(as_near[other], as_near[place])
             and moments[other] < moments[place]
             and _speak_of_the_same(terms(other), terms(place))
         ]

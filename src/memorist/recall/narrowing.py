@@ -6,8 +6,9 @@ known by its sketch; the vectors of those that come first are read. Whether the 
 was asked for is seen afterwards: if not, all rows that may come back are looked at.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -64,15 +65,19 @@ _SHARE = 16
 
 
 class Opened:
-    """Shelves of which some are large. Words name rows there while the question is embedded."""
+    """Shelves of which some are large. Words name rows there while the question is embedded, and while what lies near
+    is looked for.
+    """
 
-    def __init__(self, views: Sequence[View], asked: Asked) -> None:
+    def __init__(self, views: Sequence[View], asked: Asked, begin: "Begin | None" = None) -> None:
+        """`begin` starts the look at words beside what goes on; without it that comes when it is needed."""
         self._views = views
         self._asked = asked
         all_of = [view.postings for view in views]
         terms = [words.hash_of(term) for term in asked.terms()]
         self._named = [
-            _Named.of(view, all_of, terms, number) if view.is_large else None for number, view in enumerate(views)
+            (begin or _later)(partial(_Named.of, view, all_of, terms, number)) if view.is_large else None
+            for number, view in enumerate(views)
         ]
 
     def narrowed(self, vector: Scores | None, fusion: Fusion, count: int) -> Worded:
@@ -82,9 +87,11 @@ class Opened:
         if vector is not None and not all(view.takes(vector) for view in self._views):
             vector = None
         kept, enough = max(_KEPT, _TIMES * count), max(_ENOUGH, count)
+        near = [view.matrix.near(vector) if view.is_large and vector is not None else None for view in self._views]
+        narrowing = partial(_Narrowing, self._asked, vector=vector, fusion=fusion, most=kept, enough=enough)
         parts = [
-            view if named is None else _Narrowing(self._asked, view, named, vector, fusion, kept, enough).part()
-            for view, named in zip(self._views, self._named, strict=True)
+            view if named is None else narrowing(view=view, named=named(), near=to_it).part()
+            for view, named, to_it in zip(self._views, self._named, near, strict=True)
         ]
         found = worded(candidates(parts, self._asked), fusion)
         if vector is not None:
@@ -170,18 +177,29 @@ def _said(view: View, terms: Sequence[int], places: Array) -> Wording:
     return wording([PostingsAt.of(view.postings, places)], terms)[0]
 
 
+Begin = Callable[[Callable[[], _Named]], Callable[[], _Named]]
+"""Begins some work, and tells how to wait for what comes of it."""
+
+
+def _later(work: Callable[[], _Named]) -> Callable[[], _Named]:
+    return work
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Narrowing:
     asked: Asked
     view: View
     named: _Named
     vector: Scores | None
+    near: Near | None
     fusion: Fusion
     most: int
     enough: int
 
     def part(self) -> View:
-        return self._by_words() if self.vector is None else self._by_both(self.vector)
+        if self.vector is None or self.near is None:
+            return self._by_words()
+        return self._by_both(self.vector, self.near)
 
     def _by_words(self) -> View:
         named = self.named
@@ -195,8 +213,7 @@ class _Narrowing:
         few = replace(few, others=chosen.others)
         return PartOfShelf.of(self.view, self._with_all(wanted, self._around(few, None, self.most)))
 
-    def _by_both(self, vector: Scores) -> View:
-        near = self.view.matrix.near(vector)
+    def _by_both(self, vector: Scores, near: Near) -> View:
         nearest = self._nearest(near)
         of_named = self.view.matrix.about(vector, near, self.named.sketched)
         named = self._of_named(of_named, near.low)

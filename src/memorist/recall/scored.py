@@ -7,8 +7,9 @@ from math import isnan
 import numpy as np
 
 from memorist import words
-from memorist.memories.searchable import searchable
+from memorist.memories.searchable import text_of
 from memorist.memories.values import Memory
+from memorist.models import passages
 from memorist.recall.candidates import Candidates
 from memorist.recall.fusion import ByMeaning, ByWords, Fusion, by_meaning, by_words, first_order, with_tokens
 from memorist.recall.index.postings import wording
@@ -64,7 +65,7 @@ class Scored:
 
     def excerpt(self, place: int, memory: Memory) -> str:
         """The part of a text that fits the question best; all of a short one."""
-        windows = searchable(memory).windows()
+        windows = passages.windows(text_of(memory))
         if len(windows) == 1:
             return memory.content
         if self.candidates.rows.windows[place]:

@@ -5,13 +5,13 @@ and added; the first of that order are read again by the reranker. Each stage is
 `Candidates -> Scored -> Ranked -> Answer`. See docs/explanation/recall.md.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from copy import copy
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any
+from typing import Any, TypeVar
 
 from memorist.memories.accesses import AccessLog
 from memorist.memories.entries import note_reading
@@ -50,6 +50,8 @@ _MOST_USERS = 256
 
 _MOST_AT_ONCE = 32
 """Questions whose words are looked up beside their embedding; others wait for their turn."""
+
+T = TypeVar("T")
 
 
 class Recall:
@@ -159,7 +161,8 @@ class Recall:
         """The candidates of a question that was not looked at yet. Raises InvalidField, Forbidden or StoreError."""
         question = validated(principal, question)
         # A question may quote a secret, and models are not always ours.
-        question = replace(question, query=self._redaction.text(question.query))
+        query = self._redaction.text(question.query)
+        question = question if query == question.query else replace(question, query=query)
         self._indexer.prepare_to_search(principal.tenant)
         asked = Asked.of(principal, question, self._weights, self._min_score, self._clock.now())
         asked = self._looking_at(asked)
@@ -247,11 +250,20 @@ class Recall:
 
     def _worded(self, asked: Asked) -> Worded | Opened:
         """Everything that needs no vector: what changed is read, and the words are looked up."""
-        with self._watch.timed("stage", "words"):
+        with self._watch.timed("stage", "look"):
             views = [view for view in self._shelves.look_at(asked.principal.tenant, asked.users) if view.size]
-            if any(view.is_large for view in views):
-                return Opened(views, asked)
-            return worded(candidates(views, asked), in_language_of(asked.question.query, self._fusion))
+        if any(view.is_large for view in views):
+            return Opened(views, asked, self._begun)
+        fusion = in_language_of(asked.question.query, self._fusion)
+        return self._looked_up(lambda: worded(candidates(views, asked), fusion))
+
+    def _begun(self, work: Callable[[], T]) -> Callable[[], T]:
+        """Words are looked up in large scopes beside the embedding, and beside the look for what is near it."""
+        return _beside().submit(carried(partial(self._looked_up, work))).result
+
+    def _looked_up(self, work: Callable[[], T]) -> T:
+        with self._watch.timed("stage", "words"):
+            return work()
 
     def _read(self, asked: Asked, found: Worded | Opened, embedded: EmbeddedQuestion) -> Pool:
         fusion = in_language_of(asked.question.query, self._fusion)

@@ -24,17 +24,22 @@ PROBED = 24
 _LOOKED_AT = (32_768, 131_072)
 """Sketches in these lists at least and at most, where there are so many."""
 
-COMPARED = 16_384
-"""Sketches of these lists that are looked at more closely; of those that differ alike some more, but not any number."""
+COMPARED = (8_192, 16_384)
+"""Sketches of these lists that are looked at more closely, at least and at most; of those that differ alike some more,
+but not any number.
+"""
 
 _TIMES = 2
 """So many times as many at most: texts that are alike have the same sketch, and there may be any number of them."""
 
 _FARTHEST = 32
-_READ = (0, 24_576)
-"""The farthest lists, and how many vectors these have at most: all of them are read, which list by list takes no longer
+_READ = (8_192, 24_576)
+"""The farthest lists, as long as these have no more vectors: all of them are read, which list by list takes no longer
 than to choose some.
 """
+
+_ONE_IN = 128
+"""Between these least and most numbers, one in so many of all vectors."""
 
 _MUCH = 0.98
 """Of what a question is in a dimension on the average: so four steps are told apart with the least error."""
@@ -183,14 +188,14 @@ class Lists:
     def near(self, question: Scores, order: Array) -> tuple[Array, Scores]:
         """The windows of the nearest lists that differ least by their sketches, and about how near each is."""
         asked, step = _asked(question)
-        windows, distances = self._least(asked, self._first(order, -(-order.size // PROBED), _LOOKED_AT), COMPARED)
+        windows, distances = self._least(asked, self._first(order, -(-order.size // PROBED), _LOOKED_AT), self._share(COMPARED))
         return windows, self._cosines(question, step, distances, self.factors.take(windows))
 
     def far(self, question: Scores, order: Array) -> tuple[Array, Scores]:
         """The windows of the farthest lists, and how near each is but for its scale: they tell how far the farthest
         rows are.
         """
-        ranges = self._ranges(self._first(order[::-1], _FARTHEST, _READ))
+        ranges = self._ranges(self._first(order[::-1], _FARTHEST, (0, self._share(_READ))))
         asked, scale = vectors.quantised(question)
         windows = np.concatenate([np.arange(*one) for one in ranges])
         found, at = np.empty(windows.size, dtype=np.float32), 0
@@ -206,6 +211,10 @@ class Lists:
         sizes = np.cumsum(self.ends[order] - self._begins()[order])
         least, most = np.searchsorted(sizes, sketches, side="right").tolist()
         return order[: max(1, least, min(lists, most))]
+
+    def _share(self, among: tuple[int, int]) -> int:
+        least, most = among
+        return max(least, min(most, self.size // _ONE_IN))
 
     def _ranges(self, lists: Array) -> list[tuple[int, int]]:
         """Where some lists begin and end."""

@@ -31,6 +31,9 @@ Impacts = NDArray[np.uint8]
 """What each entry of a term counts in its row, of the most that one can."""
 
 Sums = NDArray[np.uint16]
+_SORTED_FAST = np.uint32
+"""Many processors sort numbers of 16 bits one by one, and larger ones several at a time."""
+
 _MOST = 2.2
 """The most that BM25 gives for one term, before rarity."""
 
@@ -41,7 +44,7 @@ _SHARE = 4
 """Of a shelf that is larger, entries for one in so many of its rows."""
 
 _SAMPLED = 16_384
-_SPARE = 1.5
+_SPARE = 1.2
 _LIKELY = 8192
 _ONE_IN = 384
 """Rows of these that are compared by meaning, too: at least, and one in so many of the shelf's."""
@@ -460,8 +463,9 @@ def likely(shelves: Sequence[PostingLists | PostingsAt], terms: Sequence[int], s
         if count and size > left:
             break
         places, impacts = lists.last(term, left)
-        np.add.at(sums, places, _counted(impacts, rare / step))
-        having.append(places)
+        before = sums.take(places)
+        sums[places] = before + _counted(impacts, rare / step)
+        having.append(places[before == 0] if count else places)
         if size <= left:
             looked_up.add(term)
         left -= min(size, left)
@@ -484,16 +488,16 @@ def _counted(impacts: Impacts, share: float) -> Sums:
 
 def _most(sums: Sums, having: Sequence[Array], count: int) -> Array:
     """The rows that fit best, so many at most, ascending; of those that fit alike the last. `having` are those that
-    have each word, so that the others are not looked at.
+    have a word, each once, so that the others are not looked at.
     """
     places = np.concatenate(having)
     values = sums.take(places)
-    sample = np.sort(values[:: max(1, values.size // _SAMPLED)])
+    sample = np.sort(values[:: max(1, values.size // _SAMPLED)].astype(_SORTED_FAST))
     # A sample only tells about where the bound lies, so that it is one for some more.
     rank = 1 + int(_SPARE * count * sample.size / max(1, values.size))
     while True:
         bound = max(1, int(sample[-rank])) if rank <= sample.size else 1
-        found = distinct(places[values >= bound])
+        found = np.sort(places[values >= bound])
         if found.size >= count or bound == 1:
             break
         rank *= 4
@@ -503,7 +507,7 @@ def _most(sums: Sums, having: Sequence[Array], count: int) -> Array:
 def _greatest(places: Array, sums: Sums, count: int) -> Array:
     if places.size <= count:
         return places
-    values = sums.take(places)
+    values = sums.take(places).astype(_SORTED_FAST)
     least = np.partition(values, values.size - count)[values.size - count]
     is_chosen = values > least
     alike = np.flatnonzero(values == least)

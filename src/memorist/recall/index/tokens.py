@@ -43,7 +43,7 @@ def pack(windows: Sequence[bytes]) -> bytes:
 class AskedTokens:
     """The tokens of a question, as bytes: each as long as it counts."""
 
-    __slots__ = ("_count", "_scale", "_steps")
+    __slots__ = ("_count", "_scale", "_steps", "_sum")
 
     def __init__(self, states: States) -> None:
         numbers = states[:, :_BITS]
@@ -53,7 +53,9 @@ class AskedTokens:
         lengths = np.maximum(np.linalg.norm(numbers[most], axis=1), 1e-9)
         asked = numbers[most] * (counts / lengths)[:, np.newaxis]
         largest = max(float(np.abs(asked).max()), 1e-9)
-        self._steps = numkong.dots_pack(np.rint(asked * (127 / largest)).astype(np.int8))
+        steps = np.rint(asked * (127 / largest)).astype(np.int8)
+        self._steps = numkong.dots_pack(steps)
+        self._sum = steps.sum(dtype=np.int32)
         self._count = len(asked)
         self._scale = np.float32(largest / 127 / _BITS**0.5)
 
@@ -71,14 +73,9 @@ class AskedTokens:
         products = np.empty((len(bits), self._count), dtype=np.int32)
         for start in range(0, len(bits), _AT_ONCE):
             part = slice(start, start + _AT_ONCE)
-            products[part] = numkong.dots_packed(_signs(bits[part]), self._steps)
+            products[part] = numkong.dots_packed(np.unpackbits(bits[part], axis=1).view(np.int8), self._steps)
         starts = np.concatenate([[0], np.cumsum(counts[known])[:-1]])
-        found[known] = np.maximum.reduceat(products, starts, axis=0).sum(axis=1) * self._scale
+        best = np.maximum.reduceat(products, starts, axis=0).sum(axis=1)
+        # A bit that is not set stands for -1.
+        found[known] = (2 * best - self._sum) * self._scale
         return found
-
-
-def _signs(bits: NDArray[np.uint8]) -> NDArray[np.int8]:
-    signs = np.unpackbits(bits, axis=1).view(np.int8)
-    signs += signs
-    signs -= 1
-    return signs
