@@ -79,10 +79,10 @@ class Fusion:
     close: float = 0.85
     """At first it reads so many, and others whose first score comes as close as this to the best one's."""
 
-    convincing: float = 2.5
+    convincing: float = 2.75
     """Where the local reranker says so much of one of them, it reads no more: the others seldom come up."""
 
-    sure: float = 3.0
+    sure: float = 3.2
     """Where it says so much of one of the first two, these are enough: so it is for half of what is asked of
     conversations."""
 
