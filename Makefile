@@ -66,9 +66,9 @@ training: $(VENV)/.training ## Set up what training needs (torch) and run its wh
 
 lock: $(VENV)/.dev ## Resolve the dependencies again and write requirements/*.txt
 	$(BIN)/pip install --quiet uv
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 \
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-strip-extras --no-emit-index-url --no-header --python-version 3.11 \
 		--extra postgres pyproject.toml -o requirements/run.txt $(LOCK_ARGS)
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 \
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-strip-extras --no-emit-index-url --no-header --python-version 3.11 \
 		--group dev pyproject.toml -c requirements/run.txt -o requirements/dev.txt $(LOCK_ARGS)
 
 version: $(VENV)/.dev ## Write a new version down, and give it a heading in the changelog (VERSION=1.2.3)

@@ -188,7 +188,8 @@ class Lists:
     def near(self, question: Scores, order: Array) -> tuple[Array, Scores]:
         """The windows of the nearest lists that differ least by their sketches, and about how near each is."""
         asked, step = _asked(question)
-        windows, distances = self._least(asked, self._first(order, -(-order.size // PROBED), _LOOKED_AT), self._share(COMPARED))
+        first = self._first(order, -(-order.size // PROBED), _LOOKED_AT)
+        windows, distances = self._least(asked, first, self._share(COMPARED))
         return windows, self._cosines(question, step, distances, self.factors.take(windows))
 
     def far(self, question: Scores, order: Array) -> tuple[Array, Scores]:
