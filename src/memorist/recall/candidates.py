@@ -85,5 +85,6 @@ def candidates(views: Sequence[View], asked: Asked) -> Candidates:
         unless_all(live),
         unless_all(wanted),
     )
+    # Here, since this is done while the question is embedded.
     asks, tells = words.asks(asked.question.query), words.tells(asked.question.query)
     return Candidates(asked, views, joining.Ids(views), checks, live, wanted, weights, previous, rows, asks, tells)
