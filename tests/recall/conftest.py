@@ -14,6 +14,7 @@ from memorist.ingestion.service import Message
 from memorist.memories import writing
 from memorist.memories.hashes import with_hashes
 from memorist.memories.values import Draft, Memory
+from memorist.models import remote
 from memorist.models.port import Embedder, Reranker
 from memorist.options import Options
 from memorist.platform.values import Principal, Role
@@ -22,7 +23,9 @@ from memorist.recall.values import Question, Recalled
 from memorist.testing import StepClock, new_tenant
 from memorist.testing.clocks import START
 from memorist.times import Clock
+from tests.recall.remote_models import embed_all, score_all
 from tests.support.models import WordEmbedder, WordReranker
+from tests.support.scripted_http import ScriptedServer, scripted_server
 from tests.support.stores import bare
 
 OpenCore = Callable[..., Core]
@@ -141,3 +144,23 @@ def reword(core: Core, memory: Memory, content: str) -> Memory:
     after = core.store.write(memory.tenant, work)
     core.memories.index(memory.tenant, [after])
     return after
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long the client would have waited before each new attempt; it does not really wait."""
+    slept: list[float] = []
+    monkeypatch.setattr(remote.time, "sleep", slept.append)
+    return slept
+
+
+@pytest.fixture
+def embeddings() -> Iterator[ScriptedServer]:
+    with scripted_server(embed_all) as server:
+        yield server
+
+
+@pytest.fixture
+def rerank() -> Iterator[ScriptedServer]:
+    with scripted_server(score_all) as server:
+        yield server
