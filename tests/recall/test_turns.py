@@ -50,7 +50,8 @@ def test_turns_are_embedded_with_who_spoke_when_and_the_turn_before(open_with: O
     ada = user_of(core)
     say(core, ada, "Did the parcel arrive?", ("assistant", "Yes, last Friday!"))
     say(core, ada, "Another session begins.", session="s2")
-    assert embedder.embedded == [
+    # The background may have come upon one of them at the same moment.
+    assert list(dict.fromkeys(embedder.embedded)) == [
         "[2 January 2026] | user: Did the parcel arrive?",
         "[2 January 2026] user: Did the parcel arrive? | assistant: Yes, last Friday!",
         "[2 January 2026] | user: Another session begins.",
