@@ -99,6 +99,7 @@ _SLOW = (
     "observing",
     "recall/test_concurrency.py",
     "recall/test_real_models.py",
+    "recall/test_recall_with_remote.py",
     "recall/test_remote.py",
     "secrets/test_doors.py",
     "store/test_faults.py",
