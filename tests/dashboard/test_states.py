@@ -233,6 +233,30 @@ def test_what_was_given_up_is_not_done_with_a_later_try(ada: Person) -> None:
     expect(page).to_have_url(re.compile("/dashboard/memories"))
 
 
+def test_answer_that_was_asked_for_before_gives_up_nothing(ada: Person) -> None:
+    ada.complaints.expect("ERR_CONNECTION_REFUSED", "sendError", "htmx")
+    ada.remember("likes tea", "likes coffee")
+    page = ada.goto("/memories")
+    held: list[Route] = []
+    page.context.route(re.compile("meaning"), lambda route: route.fallback() if held else held.append(route))
+    with page.expect_request(re.compile("meaning")):
+        page.get_by_label("Search").fill("coffee")
+    shows(page, "likes coffee")
+    page.context.route(re.compile("dashboard|healthz"), no_answer)
+    with page.expect_event("requestfailed", lambda request: "q=tea" in request.url):
+        page.get_by_label("Search").fill("tea")
+    banner = page.get_by_text("The server does not answer.")
+    expect(banner).to_be_visible()
+    page.context.unroute(re.compile("dashboard|healthz"))
+    with page.expect_response(re.compile("meaning")):
+        held[0].continue_()
+    expect(page.locator("#by-meaning .coming")).to_have_count(0)
+    expect(banner).to_be_visible()
+    asked_again(page, "tea")
+    shows(page, "likes tea")
+    expect(banner).to_be_hidden()
+
+
 def test_question_without_an_answer_is_asked_again(ada: Person) -> None:
     page = try_again(ada, "/activity", "Who", "ada", "button", "Show")
     page.wait_for_url("**/dashboard/activity?*who=ada*")

@@ -178,6 +178,10 @@ const setAway = (is) => {
   if (away) away.hidden = !is;
   document.body.classList.toggle("stale", is);
 };
+const keep = (what, { part, again }) => {
+  unanswered.set(what, { part, again, at: performance.now() });
+  setAway(true);
+};
 const answers = () => fetch("/healthz", { cache: "no-store", signal: AbortSignal.timeout(5000) }).then((answer) => answer.ok, () => false);
 
 for (const name of ["htmx:sendError", "htmx:timeout"]) {
@@ -186,13 +190,14 @@ for (const name of ["htmx:sendError", "htmx:timeout"]) {
     // Of what writes or leaves the page, the last that was asked for.
     const field = asked.triggeringEvent?.target;
     const part = field instanceof Element && elt.contains(field) ? field : elt;
-    unanswered.set(asked.verb === "get" ? elt : document, { part, again: () => ask(elt, asked.verb, asked.path) });
-    setAway(true);
+    keep(asked.verb === "get" ? elt : document, { part, again: () => ask(elt, asked.verb, asked.path) });
   });
 }
-document.addEventListener("htmx:afterOnLoad", () => {
-  setAway(false);
-  unanswered.clear();
+document.addEventListener("htmx:beforeSend", ({ detail }) => (detail.requestConfig.at = performance.now()));
+document.addEventListener("htmx:afterOnLoad", ({ detail }) => {
+  // What was asked for after something failed gives that up; an answer from before does not, however late it comes.
+  for (const [what, { at }] of unanswered) if (at < detail.requestConfig.at) unanswered.delete(what);
+  setAway(unanswered.size > 0);
 });
 document.addEventListener("htmx:beforeRequest", (event) => event.detail.target.classList.remove("failed"));
 document.addEventListener("click", async (event) => {
@@ -238,8 +243,7 @@ document.addEventListener("click", (event) => {
 const leave = async (event, go) => {
   event.preventDefault();
   if (await answers()) return go();
-  unanswered.set(document, { again: go });
-  setAway(true);
+  keep(document, { again: go });
 };
 // What is too large for a form is not sent: the page, and what was typed, would be gone for an error.
 const isTooLarge = (form) => {
