@@ -71,6 +71,8 @@ freundin
 _MY_BEING = re.compile(
     rf"\b(?:my|our|meine?|unsere?)\s+(?:\w+\s+){{0,2}}?(?:{'|'.join(_BEINGS.split())})\b", re.IGNORECASE
 )
+# A text without any of these has none of them, and that is seen sooner.
+_MINE = ("my", "our", "mein", "unser")
 _MYSELF = re.compile(r"\b(?:i|me|myself|mine|we|us|ourselves|ich|mich|mir|wir|uns)\b", re.IGNORECASE)
 
 
@@ -93,9 +95,15 @@ def about_whom(query: str, texts: Sequence[str], speakers: Sequence[str], share:
                 counted[place] = share
     for name in [speaker for speaker in set(speakers) if speaker and _asks_for(query, speaker)]:
         for place, text in enumerate(texts):
-            if speakers[place] == name and _MY_BEING.search(text[:_READ]) and not _MYSELF.search(text[:_READ]):
+            if speakers[place] == name and _tells_of_theirs(text[:_READ]):
                 counted[place] = share
     return counted
+
+
+def _tells_of_theirs(text: str) -> bool:
+    """Whether somebody tells of somebody else who is theirs, and not of themselves."""
+    small = text.casefold()
+    return any(word in small for word in _MINE) and bool(_MY_BEING.search(text)) and not _MYSELF.search(text)
 
 
 def _asks_for(query: str, speaker: str) -> bool:

@@ -25,7 +25,7 @@ _MOST_ASKED = 32
 """So many tokens of a question are compared, those that count most: the others of a long one add little."""
 _MOST_COMPARED = 16_384
 """So many tokens of all memories together are compared: 50 chunks of documents, and a few milliseconds."""
-_AT_ONCE = 4096
+_AT_ONCE = 512
 """Tokens that are compared at once: their signs stay in the cache."""
 
 
