@@ -107,9 +107,13 @@ def _flags_of_settings() -> dict[str, str]:
         if option.name != "as_json":
             values = Flags(**{option.name: "@"}).as_settings()
             name = next(name for name, value in values.items() if value == "@")
-            found[name] = f"--{option.name}"
+            found[name] = _flag(option.name)
     own = inspect.signature(serve).parameters
-    return found | {field.name: f"--{field.name}" for field in dataclasses.fields(Settings) if field.name in own}
+    return found | {field.name: _flag(field.name) for field in dataclasses.fields(Settings) if field.name in own}
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _literal(value: Any) -> str:

@@ -38,7 +38,12 @@ def recall(
         int | None, typer.Option(metavar="N", help="At most so many questions of a file, spread evenly over it.")
     ] = None,
     budget: Annotated[
-        float, typer.Option(metavar="MS", min=0, help="Milliseconds for the reranker; 0: it reads all that it may.")
+        float,
+        typer.Option(
+            metavar="MS",
+            min=0,
+            help="Milliseconds for a recall, of which the reranker has what is left; 0: it reads all that it may.",
+        ),
     ] = 0,
 ) -> None:
     """Measure how well recall finds, on benchmark files in the normalized format, LoCoMo's or LongMemEval's, or on our
