@@ -15,7 +15,7 @@ ROOT = Path(memorist.__file__).parent
 
 # A package imports only those in the lines above its own.
 ORDER = (
-    ("addresses", "errors", "languages", "secrets", "times", "version", "watching"),
+    ("addresses", "errors", "first_person", "languages", "making", "secrets", "times", "version", "watching"),
     ("words",),
     ("documents", "ids", "known_servers", "models"),
     ("settings",),
@@ -276,7 +276,9 @@ def test_values_are_made_of_values() -> None:
 
 
 def test_a_store_knows_values_and_ports_only() -> None:
-    plain = {f"memorist.{name}" for name in ("addresses", "errors", "ids", "ports", "times", "watching", "words")}
+    plain = {
+        f"memorist.{name}" for name in ("addresses", "errors", "ids", "making", "ports", "times", "watching", "words")
+    }
     known = {imported for module in below("memorist.store", IMPORTS) for imported in IMPORTS[module]}
     known -= below("memorist.store", known) | plain | {"memorist.memories.policy"}
     assert {name for name in known if not name.endswith(".values")} == DECLARED
@@ -353,11 +355,12 @@ def test_the_index_knows_no_question() -> None:
         ("models", {"errors", "languages", "secrets", "secrets.logs", "watching"}),
         ("documents", {"errors"}),
         ("secrets", set()),
-        ("facts.plain", set()),
+        ("facts.plain", {"first_person", "languages"}),
         (
             "learning.extractors",
             {
                 "errors",
+                "first_person",
                 "ingestion.values",
                 "languages",
                 "learning.values",

@@ -22,6 +22,7 @@ from memorist.facts.judges import (
 )
 from memorist.facts.merging import has_another_word
 from memorist.facts.plain.changes import change_of, says_several_things
+from memorist.facts.plain.speaker import told_alike
 from memorist.facts.plain.values import ValueChange
 from memorist.facts.values import Ruling, Verdict
 from memorist.memories.values import Memory
@@ -44,6 +45,58 @@ def fact(content: str) -> Memory:
 
 def judged(older: str, newer: str) -> Verdict:
     return LocalJudge(COMPARER, EMBEDDER).judge([(fact(newer), fact(older))])[0]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("The user lives in Porto.", "User moved to Vienna last week."),
+        ("I live in Porto now.", "User moved to Vienna in May."),
+        ("User lives in Porto now.", "The user lives in Graz now."),
+        ("I live in Lisbon.", "The user moved to Porto."),
+        ("My manager is Anna.", "User's manager is Bob now."),
+        ("I’m called Eva and my name is Eva.", "The user's name is Ida."),
+        ("The user works at Siemens.", "I work at Bosch now."),
+    ],
+)
+def test_who_speaks_is_one_whatever_they_are_called(older: str, newer: str) -> None:
+    named = [judged(*pair).ruling for pair in ((older, newer), told_alike(older, newer))]
+    assert named[0] is named[1]
+    assert named[0] in (Ruling.CONTRADICTS, Ruling.UNSURE)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("I live in Porto now.", "User's name is Eva and they work at Bosch."),
+        ("I like tea.", "The user likes jazz."),
+        ("The user lives in Porto.", "Ada lives in Graz."),
+        ("My sister lives in Porto.", "The user lives in Graz."),
+    ],
+)
+def test_what_is_said_of_something_else_stays(older: str, newer: str) -> None:
+    assert judged(older, newer).ruling is Ruling.UNRELATED
+
+
+def test_the_same_said_of_oneself_and_of_the_user_is_one_fact() -> None:
+    assert judged("I live in Porto.", "The user lives in Porto.").ruling is Ruling.SAME
+    assert judged("User's dog is called Rex.", "My dog is called Rex.").ruling is Ruling.SAME
+
+
+def test_only_two_facts_of_who_speaks_are_told_alike() -> None:
+    assert told_alike("I’ve moved to Oslo", "The user's boss is Eva") == (
+        "User has moved to Oslo",
+        "User's boss is Eva",
+    )
+    for other in (
+        "Ada lives in Rome.",
+        "HR confirmed me today",
+        "Ich wohne in Berlin.",
+        "user: hi",
+        "We use tabs.",
+        "",
+    ):
+        assert told_alike("I live in Oslo", other) == ("I live in Oslo", other)
 
 
 def test_labelled_set_is_large_varied_and_has_no_pair_twice() -> None:

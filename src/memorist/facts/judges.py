@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from memorist.errors import LlmError, LlmMalformed, LlmRefused, LlmUnavailable
 from memorist.facts.merging import has_a_date, has_another_word, without_dates
 from memorist.facts.plain.changes import change_of, has_the_same_words, says_several_things
+from memorist.facts.plain.speaker import told_alike
 from memorist.facts.plain.values import ValueChange
 from memorist.facts.port import Judge
 from memorist.facts.superseding import known_since
@@ -96,7 +97,10 @@ class LocalJudge:
         self._embedder = embedder
 
     def judge(self, pairs: Sequence[tuple[Memory, Memory]]) -> list[Verdict]:
-        dated = [(_dated(old), _dated(new)) for new, old in pairs]
+        told = [told_alike(older.content, newer.content) for newer, older in pairs]
+        dated = [
+            (_dated(older, both[0]), _dated(newer, both[1])) for (newer, older), both in zip(pairs, told, strict=True)
+        ]
         compared = self._comparer.compare(dated)
         suspected = [
             index
@@ -105,8 +109,8 @@ class LocalJudge:
         ]
         apart = dict(zip(suspected, self._distances([dated[index] for index in suspected]), strict=True))
         return [
-            _verdict_on(older.content, newer.content, likely, apart.get(index, 0.0))
-            for index, ((newer, older), likely) in enumerate(zip(pairs, compared, strict=True))
+            _verdict_on(*both, likely, apart.get(index, 0.0))
+            for index, (both, likely) in enumerate(zip(told, compared, strict=True))
         ]
 
     def _distances(self, pairs: Sequence[tuple[DatedFact, DatedFact]]) -> list[float]:
@@ -116,9 +120,9 @@ class LocalJudge:
         return [1 - float(older @ newer) for older, newer in zip(vectors[::2], vectors[1::2], strict=True)]
 
 
-def _dated(memory: Memory) -> DatedFact:
+def _dated(memory: Memory, told: str) -> DatedFact:
     is_dated = (memory.valid_from or memory.event_time) is not None
-    return DatedFact(memory.content[:_LONGEST_COMPARED], known_since(memory).date().isoformat() if is_dated else "")
+    return DatedFact(told[:_LONGEST_COMPARED], known_since(memory).date().isoformat() if is_dated else "")
 
 
 def _verdict_on(older: str, newer: str, likely: dict[str, float], apart: float) -> Verdict:

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 
+from memorist.first_person import IRREGULAR_PASTS, begun_by, third
 from memorist.learning.extractors.days import dated
-from memorist.learning.extractors.patterns import compiled, words
+from memorist.learning.extractors.patterns import compiled
 from memorist.learning.extractors.statements import SPEECH_VERB
-from memorist.learning.extractors.verbs import IRREGULAR_PASTS, NO_PAST
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +18,6 @@ class Voices:
     i: str
     you: str
     we: str = ""
-
-    @property
-    def our(self) -> str:
-        return f"{self.we}'s" if self.we else ""
 
 
 USER_AT_WORK = Voices("User", "the assistant", "The team")
@@ -41,7 +37,7 @@ def told_of(sentence: str, voices: Voices, said_on: date | None = None, *, follo
     setting = _SETTING.match(sentence)
     before, clause = (setting[0], sentence[setting.end() :]) if setting else ("", sentence)
     clause, speech = _parted(clause)
-    head, rest = _head(clause, voices)
+    head, rest = begun_by(clause, voices.i, voices.we)
     if head:
         named = _THEY.search(clause) is not None  # Then "they" would be read as the others.
         head = head.replace("The ", "the ") if before else head
@@ -68,7 +64,7 @@ def _with_verbs(rest: str, voices: Voices) -> str:
     if not voices.you:
         return rest
     rest = _ASKS.sub(lambda match: _asked(match, voices), rest)
-    return _YOU_DO.sub(lambda match: f"{match[1]} {voices.you} {match[2]}{_third(match[3])}", rest)
+    return _YOU_DO.sub(lambda match: f"{match[1]} {voices.you} {match[2]}{third(match[3])}", rest)
 
 
 def _in_third_person(text: str, voices: Voices, *, named: bool) -> str:
@@ -122,62 +118,12 @@ def _stands_alone(sentence: str) -> bool:
     return _STANDS_ALONE.match(sentence) is not None and _OWN_WORD.search(sentence) is None
 
 
-def _head(clause: str, voices: Voices) -> tuple[str, str]:
-    """The subject and its verb in the third person, and what is left of the clause; nothing where it has another."""
-    own = _OWN.match(clause)
-    if own:
-        whose = f"{voices.i}'s" if own[0].lower() == "my" else voices.our
-        return whose, clause[own.end() :] if whose else clause
-    subject = _SUBJECT.match(clause)
-    head = "" if subject is None else voices.i if subject["who"] in "Ii" else voices.we
-    if subject is None or not head:
-        return "", clause
-    rest = clause[subject.end() :]
-    if subject["joined"]:
-        return f"{head} {_joined(subject['joined'], rest)} ", rest
-    while (word := _WORD.match(rest)) is not None:
-        rest = rest[word.end() :]
-        if not _is_adverb(word["word"].lower()):
-            return f"{head} {_third(word['word'])}{word['after']}", rest
-        head += f" {_PRONOUNS.get(word['word'].lower(), word['word'].lower())}"
-    return f"{head} ", rest
-
-
-def _joined(ending: str, rest: str) -> str:
-    """ "I'd been" has another verb than "I'd like"."""
-    if ending.lower() == "'d":
-        return "had" if _HAD.match(rest) else "would"
-    return _FORMS[ending.lower()]
-
-
-def _is_adverb(word: str) -> bool:
-    return word in _ADVERBS or (word.endswith("ly") and word not in _NO_ADVERBS)
-
-
 def _named(pronoun: str, name: str) -> str:
     """What stands for a pronoun of the speaker where the speaker is named again."""
     if pronoun.startswith("we") or pronoun in ("our", "us", "ours", "ourselves"):
         return _PRONOUNS[pronoun]
     ending = {"i'm": " is", "i am": " is", "i've": " has", "i'll": " will", "i'd": " would", "i was": " was"}
     return f"{name}{ending.get(pronoun, chr(39) + 's' if pronoun in ('my', 'mine') else '')}"
-
-
-def _third(word: str) -> str:
-    lower = word.lower()
-    if lower in _FORMS:
-        return _FORMS[lower]
-    if (
-        lower.endswith("n't")
-        or lower in _MODALS
-        or lower in IRREGULAR_PASTS
-        or (lower.endswith("ed") and lower not in NO_PAST)
-    ):
-        return word
-    if lower.endswith(("s", "sh", "ch", "x", "z", "o")):
-        return f"{word}es"
-    if lower.endswith("y") and lower[-2:-1] not in "aeiou":
-        return f"{word[:-1]}ies"
-    return f"{word}s"
 
 
 def _replaced(match: re.Match[str], voices: Voices, pronouns: dict[str, str]) -> str:
@@ -197,7 +143,7 @@ def _replaced(match: re.Match[str], voices: Voices, pronouns: dict[str, str]) ->
 def _does(match: re.Match[str], voices: Voices) -> str:
     if _is_a_number(match.string, match.start(), match.start() + 1):
         return match[0]
-    return f"{voices.i} {match[1] or ''}{_third(match[2])}"
+    return f"{voices.i} {match[1] or ''}{third(match[2])}"
 
 
 def _asked(match: re.Match[str], voices: Voices) -> str:
@@ -216,18 +162,6 @@ _SETTING = compiled(r"""
     yesterday|today|tonight|tomorrow|recently|lately|currently|right now|nowadays|these days|then|now|once|earlier)
     (?:, | )(?=(?:I|we)\b)
 """)
-_OWN = re.compile(r"(?:my|our)\b", re.IGNORECASE)
-_SUBJECT = re.compile(r"(?P<who>[Ii]|[Ww]e)(?P<joined>['’](?:m|re|ve|ll|d))?\b(?!['’/.])\s*", re.IGNORECASE)
-_WORD = re.compile(r"(?P<word>[A-Za-z'’]+)(?P<after>\s*)")
-_HAD = re.compile(r"(?:\w+ly |never |just |always |already )?(?:better|been|had|gone|\w+ed|made|got|seen|done)\b")
-_FORMS = {
-    "'m": "is", "am": "is", "'re": "is", "are": "is", "'ve": "has", "have": "has", "'ll": "will", "'d": "would",
-    "do": "does", "don't": "does not", "haven't": "has not", "can't": "cannot", "won't": "will not",
-    "aren't": "is not", "didn't": "did not", "wasn't": "was not", "weren't": "was not", "were": "was",
-    "couldn't": "could not", "wouldn't": "would not", "shouldn't": "should not", "hadn't": "had not",
-}  # fmt: skip
-_MODALS = words("will would can cannot could must should may might shall ought")
-_NO_ADVERBS = frozenset({"rely", "apply", "reply", "supply", "fly", "comply", "multiply", "imply", "family", "ally"})
 _THEY = re.compile(r"\b(?:they|them|their|theirs|themselves)\b", re.IGNORECASE)
 _I_DO = re.compile(r"\bI ((?:(?:really|always|also|still|just|never|often|only) )?)([a-z]+)\b")
 _OWN_WORD = re.compile(r"\b(?:I|me|my)\b", re.IGNORECASE)
@@ -235,14 +169,6 @@ _OWN_WORD = re.compile(r"\b(?:I|me|my)\b", re.IGNORECASE)
 _STANDS_ALONE = compiled(
     r"(?:the|a|an|all|every|each|no|this|these|there|turns out|[A-Z][\w-]+ (?:is|are|was|were|has))\b"
 )
-_ADVERBS = words("""
-    really very always usually generally typically often mostly mainly still also now currently just definitely
-    absolutely strongly particularly especially actually normally only never rarely recently finally already both
-    personally officially regularly much far simply deliberately explicitly sometimes occasionally strictly all first
-    then ultimately eventually previously formerly originally primarily exclusively intentionally completely no longer
-    totally honestly truly even kinda literally basically probably almost nearly hardly barely genuinely soon once
-    too quite rather myself ourselves
-""")
 _PRONOUNS = {
     "i'm": "they are", "i am": "they are", "i've": "they have", "i'll": "they will", "i'd": "they would",
     "i was": "they were", "i": "they", "my": "their", "me": "them", "myself": "themselves", "mine": "theirs",

@@ -4,17 +4,6 @@ import re
 
 from memorist.learning.extractors.patterns import words
 
-IRREGULAR_PASTS = words("""
-    was had did used went chose took got grew made found gave quit left built bought came kept knew ran saw said sold
-    spent told wrote began became broke brought led lost met paid taught thought understood won wore drove ate drank
-    slept spoke sent felt flew fell held rebuilt threw caught stood sat swam sang rode rose shook shot shut stuck swore
-    tore woke wound withdrew overcame overslept froze forgot forgave fought fed drew dug dealt crept clung blew bit bent
-    beat hid heard hung laid lay lent lit meant mistook outgrew sought shone spun spread stole struck swept swung
-    underwent upset cost cut hit hurt let put set split burst cast rewrote reread redid overheard withheld learnt dreamt
-    burnt leapt spelt spilt spoilt knelt leant
-""")
-NO_PAST = frozenset({"need", "feed", "speed", "bleed", "embed", "breed", "exceed", "proceed", "succeed"})
-
 # What is done within a time. Not what is arranged: who booked a flight "in two weeks" flies then.
 _COMPLETED = "|".join(
     sorted(
