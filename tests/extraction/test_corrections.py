@@ -84,6 +84,68 @@ def test_a_correction_is_kept_with_what_it_corrects_and_with_nothing_else(said: 
     assert told(said) == expected
 
 
+CORRECTED = "User is allergic to peanuts. Sorry, I meant cashews."
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (["I am allergic to peanuts.", "Sorry, I meant cashews."], [CORRECTED]),
+        (["I am allergic to peanuts", "Sorry, I meant cashews. I love tea."], [CORRECTED, "User loves tea."]),
+        (["My birthday is May 3.", "Correction: June 3."], ["User's birthday is May 3. Correction: June 3."]),
+        (
+            ["I live in Rome. I have two dogs.", "Make that three."],
+            ["User lives in Rome.", "User has two dogs. Make that three."],
+        ),
+        (["What is the capital of Peru?", "Sorry, I meant Chile."], []),
+        (["I have a puppy named Rex.", "No, just one."], ["User has a puppy named Rex."]),
+    ],
+)
+@pytest.mark.parametrize("answer", [[], [Utterance("assistant", "Noted.")]])
+def test_a_correction_in_the_next_message_is_kept_with_what_it_corrects(
+    said: list[str], answer: list[Utterance], expected: list[str]
+) -> None:
+    assert told(said[0], *answer, said[1]) == expected
+
+
+@pytest.mark.parametrize("answer", [[], [Message("assistant", "Noted.")]])
+def test_a_correction_replaces_what_was_learned_of_the_message_before(
+    open_with: OpenCore, ada: Principal, answer: list[Message]
+) -> None:
+    core = open_with()
+    for said in (
+        [Message("user", "I live in Rome. I am allergic to peanuts.")],
+        [*answer, Message("user", "Sorry, I meant cashews.")],
+    ):
+        core.ingestion.add_messages(ada, "s-1", said)
+        core.jobs.run_due(ada.tenant)
+    assert contents(core, ada) == [CORRECTED, "User lives in Rome."]
+
+
+def test_nobody_corrects_what_another_said() -> None:
+    ada, bob = (
+        Utterance("user", "I am allergic to peanuts.", "Ada"),
+        Utterance("user", "Sorry, I meant cashews.", "Bob"),
+    )
+    assert told(ada, bob) == ["Ada is allergic to peanuts."]
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (["I live in Lisbon.", "Actually I live in Porto."], ["User lives in Lisbon.", "User lives in Porto."]),
+        (
+            ["I prefer dark mode.", "I prefer light mode now."],
+            ["User prefers dark mode.", "User prefers light mode now."],
+        ),
+        (["I like jazz.", "I like jazz."], ["User likes jazz."]),
+        (["I moved to Oslo.", "The weather is bad here.", "lol"], ["User moved to Oslo."]),
+    ],
+)
+def test_what_is_said_otherwise_in_the_next_message_is_kept_as_well(said: list[str], expected: list[str]) -> None:
+    assert told(*said) == expected
+
+
 @pytest.mark.parametrize(
     ("said", "expected"),
     [

@@ -24,7 +24,7 @@ from memorist.learning.outcomes import INSTEAD_OF, told_dropped
 from memorist.learning.sources import Sources
 from memorist.learning.taking_back import EXTRACTED, taken_back
 from memorist.memories.lifecycle import EXTRACTOR
-from memorist.memories.values import Draft, Governor, Memory, Remembered, Status
+from memorist.memories.values import QUOTES, Draft, Governor, Memory, Remembered, Status
 from memorist.models.values import Usage
 from memorist.platform.actors import event_by
 from memorist.platform.jobs import Jobs, Result
@@ -204,7 +204,9 @@ class Parts:
             _hold(tx, job, sources, part.again)
             stays = {one.memory.id for one in results}
             stood_in = _new_ones(_stand_ins(tx.events.of([source.id for source in sources])))
-            gone = {one["id"] for one in stood_in if one["id"]} | taken_back(tx, sources, str(job.payload["session"]))
+            quoted = {id_ for one in found.drafts for id_ in (one.meta or {}).get(QUOTES) or ()}
+            gone = {one["id"] for one in stood_in if one["id"]}
+            gone |= taken_back(tx, sources, str(job.payload["session"]), quoted)
             gone = gone - stays if _is_replaced(job) else set()
             retold = {part.retold[_rests_on(one)] for one in found.drafts if _rests_on(one) in part.retold} - stays
             gone |= retold

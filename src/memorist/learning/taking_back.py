@@ -1,9 +1,9 @@
-"""What was learned from a message and is taken back in the user's next one: "Just kidding." """
+"""What was learned from a message and is taken back or corrected in the user's next one: "Just kidding." """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from memorist.learning.earlier import utterance_of
-from memorist.learning.extractors.corrections import is_last_said, takes_back
+from memorist.learning.extractors.corrections import correction_of_before, is_last_said, takes_back
 from memorist.memories.values import Kind, Memory
 from memorist.ports import Reader
 
@@ -14,17 +14,20 @@ EXTRACTED = "extracted"
 _NEAR = 5
 
 
-def taken_back(tx: Reader, sources: Sequence[Memory], session: str) -> set[str]:
+def taken_back(tx: Reader, sources: Sequence[Memory], session: str, quoted: Set[str]) -> set[str]:
     """The ids of what was learned from the last statement before these messages, where the first of the user plainly
-    takes that back, and nobody but the assistant spoke since. What is taken back among the messages themselves is not
-    learned at all.
+    takes that back, and nobody but the assistant spoke since; or corrects it, and is told together with it: then the
+    message is `quoted`. What is taken back among the messages themselves is not learned at all.
     """
     said = [source for source in sources if _is_of_user(source)]
-    if not said or not takes_back(said[0].content):
+    is_taken = bool(said) and takes_back(said[0].content)
+    if not is_taken and not (said and quoted and correction_of_before(said[0].content)):
         return set()
     around = tx.surroundings.said_around(said[0], session, _NEAR, 0)[0]
     before = next((one for one in reversed(around) if not _is_reply(one)), None)
-    if before is None or not _is_of_user(before) or utterance_of(before).who != utterance_of(said[0]).who:
+    if before is None or not (is_taken or before.id in quoted):
+        return set()
+    if not _is_of_user(before) or utterance_of(before).who != utterance_of(said[0]).who:
         return set()
     return {
         fact.id

@@ -35,6 +35,17 @@ def takes_back(message: str) -> bool:
     return said is not None and said[0] is not Correction.PART and bool(_WITHDRAWS.match(text, sentences[0][0]))
 
 
+def correction_of_before(message: str) -> str:
+    """The sentence by which a message begins with saying a part of the one before it otherwise; '' where it does not.
+
+    What may as well answer somebody else, such as "no, just one", does not.
+    """
+    text = message[:_FAR]
+    sentences = sentence_spans(text)
+    first = text[slice(*sentences[0])] if sentences else ""
+    return first if _MEANT.match(first) and not first.endswith("?") else ""
+
+
 def is_last_said(excerpt: str, message: str) -> bool:
     """Whether a message says nothing more after some of its words: that is what the next message takes back."""
     return bool(excerpt) and excerpt in message and not sentence_spans(message.partition(excerpt)[2])
@@ -126,9 +137,12 @@ _AMOUNT = r"""
     (?-i:[A-Z]\w))
 """
 # What it says otherwise may be a word alone.
+_OTHERWISE = rf"""
+    i meant?\b(?! (?:it|that|to|well|a lot)\b|,? (?:who|how|what|why)\b)|correction\s*:|make that\s+{_AMOUNT}
+"""
+_MEANT = compiled(rf"{_LEAD}(?:{_OTHERWISE})")
 _CORRECTS = compiled(rf"""
-    {_LEAD}(?:i meant?\b(?! (?:it|that|to|well|a lot)\b|,? (?:who|how|what|why)\b)|correction\s*:|
-    make that\s+{_AMOUNT}|(?:or )?rather,|not really\W*$)|
+    {_LEAD}(?:{_OTHERWISE}|(?:or )?rather,|not really\W*$)|
     (?:no|nah|haha+|lol)[,.!\s]+(?:(?:no|nah),? )?
     (?:(?:just|only|more like)\b|(?:it's|it is|that's)\b(?! (?:not|ok|okay|fine|all|right)\b))
 """)

@@ -10,6 +10,7 @@ from functools import cached_property
 
 from memorist.learning.extractors.corrections import (
     correcting,
+    correction_of_before,
     follows_directly,
     is_last_said,
     takes_back,
@@ -52,6 +53,7 @@ _AND_THIS = re.compile(
     r"\W*(?:(?:and|now|next|also)\W*)?(?:this|the next|another|one more|continue|again)\b", re.IGNORECASE
 )
 _WORDS = re.compile(r"\w+")
+_OF_SPEAKER = re.compile(r"\b(?:I|[Mm]y|[Ww]e|[Oo]ur)\b")
 _LETTER = re.compile(r"[^\W\d_]")
 _PICTURE = re.compile(r"(?<!\s)\s*\[(?:shared )?(?:image|photo|picture|video|sticker)\b[^\]]{0,500}\]", re.IGNORECASE)
 _CLAUSE = re.compile(r"(?<=[,;]) (?=(?:and|but|so|because|considering|given|which|while|since|although)\b)")
@@ -101,12 +103,15 @@ def extract_locally(
     found: list[Candidate] = []
     for index, own in read.items():
         message = messages[index]
-        if message.role == "user" and takes_back(message.content):
-            before = _same_speakers_last(messages, index)
+        before = _same_speakers_last(messages, index) if message.role == "user" else None
+        corrected = None
+        if before is not None and tagger is not None and index in tagged:
+            corrected = _corrected(messages, before, index, vocabulary, tagger)
+        if corrected or takes_back(message.content):
             found = [one for one in found if one.source != before or not _is_last_of(one, messages)]
         of_message = _of_person(index, messages, own, tagged[index], vocabulary) if index in tagged else ()
         of_work = _of_work(index, message, own) if vocabulary is Vocabulary.CODING or index not in tagged else ()
-        by_rule = [*of_work]
+        by_rule = [*([corrected] if corrected else []), *of_work]
         by_tagger = [one for one in of_message if not any(_overlap(one, other) for other in by_rule)]
         in_order = sorted((*by_rule, *by_tagger), key=lambda one: message.content.find(one.excerpt))
         found += [one for one in in_order if not _is_copied(one, tools)]
@@ -120,6 +125,24 @@ def _same_speakers_last(messages: Sequence[Utterance], index: int) -> int | None
     if before is None or messages[before].role != "user" or messages[before].name != messages[index].name:
         return None
     return before
+
+
+def _corrected(
+    messages: Sequence[Utterance], before: int, index: int, vocabulary: Vocabulary, tagger: Tagger
+) -> Candidate | None:
+    """What one message says last, together with the correction of it by which another begins: "Sorry, I meant …"."""
+    correction = correction_of_before(messages[index].content)
+    earlier = own_words(messages[before].content[-_LONGEST_MESSAGE:])
+    said = sentence_spans(earlier)
+    if not correction or not said:
+        return None
+    last = earlier[slice(*said[-1])]
+    last = last if last.endswith((".", "!", "?")) else f"{last}."
+    together = replace(messages[index], content=f"{last} {correction}")
+    for one in extract_locally([together], vocabulary, tagger):
+        if one.excerpt == together.content:
+            return replace(one, excerpt=correction, source=index, quoted=before)
+    return None
 
 
 def _is_last_of(one: Candidate, messages: Sequence[Utterance]) -> bool:
@@ -174,14 +197,36 @@ def _is_copied(one: Candidate, tools: Sequence[_Output]) -> bool:
 def _tagged(messages: Sequence[Utterance], read: dict[int, str], tagger: Tagger) -> dict[int, list[_Kept]]:
     """What is worth keeping of each message, from one run over all of them."""
     parts = [(index, passage) for index, own in read.items() for passage in _passages(messages, index, own)]
-    tags = tagger.tag([passage for _, passage in parts])
+    # What somebody says again otherwise seems to be nothing new after what they said before: it is read by itself, too.
+    firsts = {index: number for number, (index, _) in reversed([*enumerate(parts)])}
+    goes_on = [number for index, number in firsts.items() if _follows_own(messages, index)]
+    alone = [replace(parts[number][1], previous="") for number in goes_on]
+    tags = tagger.tag([*(passage for _, passage in parts), *alone])
+    by_itself = dict(zip(goes_on, tags[len(parts) :], strict=True))
     found: dict[int, list[_Kept]] = {}
-    for (index, passage), of_passage in zip(parts, tags, strict=True):
+    for number, (index, passage) in enumerate(parts):
+        said = [passage.text[first:last] for first, last in passage.sentences]
+        of_passage = list(map(_surer, said, tags[number], by_itself.get(number, tags[number])))
         # Only the first piece of a message stands after another one.
         before = None if index in found else _before(messages, index)
         kept = [replace(one, quoted=before) if one.before else one for one in _kept(passage, of_passage)]
         found.setdefault(index, []).extend(kept)
     return {index: found.get(index, []) for index in read}
+
+
+def _follows_own(messages: Sequence[Utterance], index: int) -> bool:
+    """Whether the message before one is of the same person, and not empty."""
+    before = _before(messages, index)
+    return before is not None and (messages[before].role, messages[before].who) == (
+        messages[index].role,
+        messages[index].who,
+    )
+
+
+def _surer(sentence: str, after_another: Tag, by_itself: Tag) -> Tag:
+    """How a sentence is read after another one; by itself, where it then says something of its speaker to be kept."""
+    is_new = after_another.keep < KEPT <= by_itself.keep and _OF_SPEAKER.search(sentence)
+    return by_itself if is_new else after_another
 
 
 def _before(messages: Sequence[Utterance], index: int) -> int | None:
