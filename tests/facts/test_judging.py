@@ -66,6 +66,21 @@ def test_who_speaks_is_one_whatever_they_are_called(older: str, newer: str) -> N
 
 
 @pytest.mark.parametrize(
+    ("older", "newer", "is_change"),
+    [
+        ("User has two kids.", "User has three kids.", True),
+        ("User owns 2 cars.", "User owns 3 cars.", True),
+        ("The team has five members.", "The team has six members.", True),
+        ("User has two dogs.", "User has three cats.", False),
+        ("User has a meeting at 3.", "User has a meeting at 5.", False),
+        ("User likes the two dogs.", "User likes the big dogs.", False),
+    ],
+)
+def test_another_number_of_what_somebody_has_is_a_change(older: str, newer: str, *, is_change: bool) -> None:
+    assert (judged(older, newer).ruling in (Ruling.CONTRADICTS, Ruling.UNSURE)) is is_change
+
+
+@pytest.mark.parametrize(
     ("older", "newer"),
     [
         ("I live in Porto now.", "User's name is Eva and they work at Bosch."),

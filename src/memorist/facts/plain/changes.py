@@ -253,6 +253,7 @@ _MANY = re.compile(
     r"studied|has|have|been to|collects?)\b",
     re.IGNORECASE,
 )
+_COUNT = re.compile(r"\d{1,9}|no|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty")
 # What may follow a value without being a part of it: since when it holds, and where, for what or for whom.
 _WHEN = (
     rf"since|because|last|this|in (?:(?:{_MONTHS}) )?\d{{4}}|now|these days|nowadays|again|seit|jetzt|desde|ahora|"
@@ -478,6 +479,8 @@ def _one_of_many(old: list[str], new: list[str]) -> ValueChange | None:
     while tail < min(len(old), len(new)) - shared and old[-1 - tail] == new[-1 - tail]:
         tail += 1
     first, second = old[shared : len(old) - tail], new[shared : len(new) - tail]
+    if tail and all(_COUNT.fullmatch(" ".join(one)) for one in (first, second)):
+        return None  # Two kids or three: there may be many, but so many of them there are.
     is_value = all(1 <= len(one) <= _LONGEST_VALUE for one in (first, second)) and not set(first) & set(second)
     is_one_of_many = shared >= 2 and is_value and _MANY.search(" ".join(old[:shared]))
     return ValueChange.ONE_OF_MANY if is_one_of_many else None
