@@ -11,9 +11,11 @@ from memorist.errors import Forbidden, NotFound
 from memorist.memories.entries import READ_FOR_USER
 from memorist.memories.values import Draft, Kind, Memory
 from memorist.platform import access
+from memorist.platform.feed import START, changes
 from memorist.platform.values import Principal, Role
 from memorist.recall.values import Question
 from memorist.testing import StepClock
+from memorist.views.activity import ActivityFilter
 
 TEXT = "Tea, not coffee."
 
@@ -85,6 +87,30 @@ def test_user_and_whoever_acts_for_the_user_are_shown_them(
         assert found["chunks"] == found["recent"] == {entry.id}
         assert "preference" in found["facets"]
         assert core.memories.get(who, entry.id).content == TEXT
+
+
+def test_changes_of_entries_are_told_to_those_who_read_them(
+    core: Core, ada: Principal, entry: Memory, fact: Memory
+) -> None:
+    said = core.ingestion.add_tool_output(
+        ada, "s1", tool_call_id="c", tool_name="recall", content=f"found: {TEXT}", quotes=[entry.id]
+    ).memory
+
+    def told(who: Principal) -> list[tuple[str, str]]:
+        found = [(one.action, one.memory_id) for one in changes(core.feed, lambda: who, START, wait=0)]
+        happened = [(one.what, one.memory_id) for one in core.activity.page(who, ActivityFilter("changes")).items]
+        assert len(happened) == len(found)
+        return found
+
+    assert told(ada) == told(acting(ada.tenant, Role.SERVICE)) == [("created", one.id) for one in (entry, fact, said)]
+    for who in barred(ada.tenant):
+        assert told(who) == [("created", fact.id)]
+        assert [one.memory.id for one in core.latest.changes(who, limit=1)] == [fact.id]
+    core.erasure.erase(ada, [entry.id])
+    assert told(ada)[0] == ("created", fact.id)
+    assert sorted(told(ada)[1:]) == sorted([("erased", entry.id), ("erased", said.id)])
+    for who in barred(ada.tenant):
+        assert told(who) == [("created", fact.id)]
 
 
 @pytest.mark.parametrize("way", ["get", "list", "browse", "recall", "chunks", "recent", "dossier", "export", "entries"])

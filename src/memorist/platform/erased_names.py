@@ -11,13 +11,11 @@ from dataclasses import replace
 from datetime import datetime
 
 from memorist.ids import parse_id, to_uuid
-from memorist.platform.values import ERASED, Event, HiddenOwner, Owner
+from memorist.platform.values import ERASED, UNTOLD, Event, HiddenOwner, Owner
 
 MEMORY, DOCUMENT, USER = "memory", "document", "user"
 PURGED = "purged"
 """The state of what is gone, and the event that time brought it there."""
-
-_UNTOLD = "untold"
 
 # What a memory or its history names beside memories: who read it, where it came from, what was done with it.
 _ID = re.compile(r"(?:job|key|mem|rcpt|turn)_[0-7][0-9A-HJKMNP-TV-Z]{25}")
@@ -63,7 +61,7 @@ def erased_event(memory_id: str, owner: Owner, salt: str, now: datetime, *, unto
         "salt": salt,
         "user": hidden.user,
         "agent": hidden.agent,
-        **({_UNTOLD: True} if untold else {}),
+        **({UNTOLD: True} if untold else {}),
     }
     return Event(gone, ERASED, "erasure", now, payload=payload)
 
@@ -72,7 +70,7 @@ def tombstone(events: Sequence[Event]) -> list[Event]:
     """The events of a memory that is gone, as they may be told: of an erasure that it was one, and of a purge, which is
     one too, the purge. None of what leaves no tombstone.
     """
-    if any(event.payload.get(_UNTOLD) for event in events):
+    if any(event.payload.get(UNTOLD) for event in events):
         return []
     is_purged = any(event.event_type == PURGED for event in events)
     told = [event for event in events if not (is_purged and event.event_type == ERASED)]

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 ERASED = "erased"
 """The type of the events that tell of an erasure."""
+UNTOLD = "untold"
+"""What the payload of one holds where only its user is told of it."""
 
 
 class Role(StrEnum):
@@ -176,17 +178,20 @@ class FeedRow(NamedTuple):
     owner: Owner | HiddenOwner | None
     source: str = ""
     actor: str | None = None
+    is_entry: bool = False
+    """Whether only its user reads the memory, or did."""
 
     @property
     def is_change(self) -> bool:
         return self.event_type not in _NO_CHANGES
 
     def is_in(self, slices: Iterable[OwnerFilter]) -> bool:
-        """Whether it is of somebody whose memories these are."""
+        """Whether it is of somebody whose memories these are, and not of an entry where those are left out."""
         owner = self.owner
+        parts = [part for part in slices if part.entries or not self.is_entry]
         if isinstance(owner, HiddenOwner):
-            return any(owner.is_in(part) for part in slices)
-        return owner is not None and any(part.matches(owner) for part in slices)
+            return any(owner.is_in(part) for part in parts)
+        return owner is not None and any(part.matches(owner) for part in parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,17 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from memorist.platform.values import ERASED, Event, FeedPage, FeedPosition, FeedRow, HiddenOwner, Owner, RedactionNote
+from memorist.platform.values import (
+    ERASED,
+    UNTOLD,
+    Event,
+    FeedPage,
+    FeedPosition,
+    FeedRow,
+    HiddenOwner,
+    Owner,
+    RedactionNote,
+)
 from memorist.store.rows import LATEST, event_from_row
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import from_micros, to_micros
@@ -102,12 +112,13 @@ def _note(row: tuple[Any, ...]) -> RedactionNote:
 
 
 def _feed_row(row: tuple[Any, ...]) -> FeedRow:
-    change, seq, memory_id, event_type, created_at, payload, user, agent, anonymized_at, source, actor = row
+    change, seq, memory_id, event_type, created_at, payload, user, agent, anonymized_at, source, actor, is_entry = row
     position = FeedPosition(change, seq)
     if event_type == ERASED and payload is not None:
         erased = json.loads(payload)
         hidden = HiddenOwner(erased["salt"], erased["user"], erased["agent"])
-        return FeedRow(position, erased["id"], event_type, from_micros(created_at), hidden, source, actor)
+        is_entry = erased.get(UNTOLD, False)
+        return FeedRow(position, erased["id"], event_type, from_micros(created_at), hidden, source, actor, is_entry)
     # Without its memory an event has no owner whom it could be shown to.
     owner = None if user is None else Owner.of_row(user, agent, anonymized=anonymized_at is not None)
-    return FeedRow(position, memory_id, event_type, from_micros(created_at), owner, source, actor)
+    return FeedRow(position, memory_id, event_type, from_micros(created_at), owner, source, actor, bool(is_entry))

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from memorist.memories.entries import note_reading
 from memorist.memories.values import Kind, Memory
 from memorist.platform import access
-from memorist.platform.values import FeedRow, Owner, OwnerFilter, Principal
+from memorist.platform.values import FeedRow, Principal
 from memorist.ports import Reader, Store
 from memorist.times import Clock
 from memorist.views.browsing import Browsing
@@ -52,7 +52,7 @@ class Latest:
 
         def work(tx: Reader) -> list[LatestChange]:
             rows = list(_one_each(tx.feed.last(_LOOKED_AT)))
-            mine = [row for row in rows if isinstance(row.owner, Owner) and _is_of(row.owner, slices)][: 2 * limit]
+            mine = [row for row in rows if row.is_in(slices)][: 2 * limit]
             found = {one.id: one for one in tx.memories.get_many([row.memory_id for row in mine])}
             others = [one.superseded_by for one in found.values() if one.superseded_by is not None]
             found |= {one.id: one for one in tx.memories.get_many(others)}
@@ -84,10 +84,6 @@ def _one_each(rows: Sequence[FeedRow]) -> Iterator[FeedRow]:
         if row.memory_id not in seen:
             seen.add(row.memory_id)
             yield row
-
-
-def _is_of(owner: Owner, slices: Sequence[OwnerFilter]) -> bool:
-    return any(part.matches(owner) for part in slices)
 
 
 def _change(row: FeedRow, found: dict[str, Memory]) -> LatestChange:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from memorist.ids import to_uuid
-from memorist.memories.values import Kind
+from memorist.memories.values import Governor, Kind
 from memorist.platform.values import ERASED, Event, FeedPosition, HiddenOwner, Owner, OwnerFilter
 from memorist.ports import Store
 from memorist.testing.clocks import START
@@ -84,6 +84,23 @@ class FeedConformance(StoreFixtures):
         assert [row.position for row in page.rows] == sorted(row.position for row in page.rows)
         assert (page.is_last, page.has_unsafe) == (True, False)
         assert store.read(tenant, lambda tx: tx.feed.head()) == page.rows[-1].position
+
+    def test_feed_tells_what_only_its_user_reads(self, store: Store, tenant: str) -> None:
+        start = store.read(tenant, lambda tx: tx.feed.head())
+        entry, fact = make_memory(tenant, governed_by=Governor.COMPANION), make_memory(tenant)
+        quoting = make_memory(tenant, kind=Kind.TOOL_OUTPUT, meta={"quotes": [entry.id]})
+        plain = make_memory(tenant, kind=Kind.TOOL_OUTPUT, meta={"tool_name": "sql"})
+        for memory in (entry, fact, quoting, plain):
+            created(store, memory)
+        ahead = store.read(tenant, lambda tx: tx.feed.read(start, 10)).rows
+        last = ahead[-1].position
+        back = store.read(tenant, lambda tx: tx.feed.back(last._replace(seq=last.seq + 1), 4))
+        for rows in (ahead, back[::-1]):
+            assert [row.is_entry for row in rows] == [True, False, True, False]
+        assert [row.is_entry for row in store.read(tenant, lambda tx: tx.feed.last(9))] == [False, True]
+        everybody, no_entries = [EVERYBODY], [replace(EVERYBODY, entries=False)]
+        assert [row.is_in(everybody) for row in ahead] == [True] * 4
+        assert [row.is_in(no_entries) for row in ahead] == [not row.is_entry for row in ahead]
 
     def test_feed_goes_on_after_a_position(self, store: Store, tenant: str) -> None:
         start = store.read(tenant, lambda tx: tx.feed.head())

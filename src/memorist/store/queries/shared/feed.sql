@@ -2,9 +2,9 @@
 
 -- name: read_feed
 -- plan: anew
--- The next events after a position, each with the owner of its memory.
+-- The next events after a position, each with the owner of its memory and whether that is an entry.
 SELECT e.change, e.seq, e.memory_id, e.event_type, e.created_at, CASE WHEN e.event_type = 'erased' THEN e.payload END,
-    m.user_id, m.agent_id, m.anonymized_at, e.source, e.actor
+    m.user_id, m.agent_id, m.anonymized_at, e.source, e.actor, NOT {no_entry}
 FROM memory_events AS e LEFT JOIN memories AS m ON m.tenant_id = e.tenant_id AND m.id = e.memory_id
 WHERE e.tenant_id = :tenant AND {after_position}
 ORDER BY e.change, e.seq LIMIT :limit
@@ -13,7 +13,7 @@ ORDER BY e.change, e.seq LIMIT :limit
 -- plan: anew
 -- What was done to facts among the last events, newest first, each with the owner of its fact.
 SELECT e.change, e.seq, e.memory_id, e.event_type, e.created_at, NULL,
-    m.user_id, m.agent_id, m.anonymized_at, e.source, e.actor
+    m.user_id, m.agent_id, m.anonymized_at, e.source, e.actor, NOT {no_entry}
 FROM (
     SELECT change, seq, tenant_id, memory_id, event_type, created_at, source, actor FROM memory_events WHERE tenant_id = :tenant
     ORDER BY change DESC, seq DESC LIMIT :most
@@ -26,7 +26,7 @@ ORDER BY e.change DESC, e.seq DESC
 -- plan: anew
 -- The events before a position, newest first, likewise.
 SELECT e.change, e.seq, e.memory_id, e.event_type, e.created_at, CASE WHEN e.event_type = 'erased' THEN e.payload END,
-    m.user_id, m.agent_id, m.anonymized_at, e.source, e.actor
+    m.user_id, m.agent_id, m.anonymized_at, e.source, e.actor, NOT {no_entry}
 FROM memory_events AS e LEFT JOIN memories AS m ON m.tenant_id = e.tenant_id AND m.id = e.memory_id
 WHERE e.tenant_id = :tenant AND {before_position}
 ORDER BY e.change DESC, e.seq DESC LIMIT :limit

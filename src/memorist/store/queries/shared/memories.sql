@@ -13,9 +13,11 @@
     AND (CAST(:project AS text) IS NULL OR project = :project)
     AND (CAST(:session_id AS text) IS NULL OR session_id = :session_id)
 
+-- fragment: no_entry
+(governed_by <> 'companion' AND (kind <> 'tool_output' OR meta IS NULL OR CAST(meta AS text) NOT LIKE '%"quotes"%'))
+
 -- fragment: readable
-    AND (:entries = 1 OR (governed_by <> 'companion'
-        AND (kind <> 'tool_output' OR meta IS NULL OR CAST(meta AS text) NOT LIKE '%"quotes"%')))
+    AND (:entries = 1 OR {no_entry})
 
 -- fragment: any_agent
     AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
