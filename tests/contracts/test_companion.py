@@ -3,7 +3,7 @@
 import json
 import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx2
@@ -14,6 +14,7 @@ from memorist.platform.values import Principal, Role
 from tests.http.conftest import Served
 from tests.http.test_companion import FINDING, add, texts
 from tests.support.scripted_http import ScriptedServer
+from tests.support.talking import says
 
 
 def many(served: Served, tenant: str, count: int) -> None:
@@ -178,17 +179,23 @@ def test_whoever_acts_for_the_user_reads_them_at_every_door_and_is_noted(
     assert [event["payload"]["role"] for event in events if event["event_type"] == "read_for_user"] == [role]
 
 
-def test_dashboard_shows_no_entry_to_an_admin_who_looks_at_everybody(
-    by_keyword: Served, tenant: str, ada: httpx2.Client, entry: dict[str, Any]
-) -> None:
-    key = by_keyword.key(tenant, Role.ADMIN, None)
-    port = by_keyword.url.rpartition(":")[2]
-    session = f"memorist_session_{port}={by_keyword.core.sign_ins.sign_in(key)}"
+def dashboard_of_admin(served: Served, tenant: str) -> Callable[[str, str], httpx2.Response]:
+    """What a page shows to an admin, and whose memories they chose to look at."""
+    key = served.key(tenant, Role.ADMIN, None)
+    port = served.url.rpartition(":")[2]
+    session = f"memorist_session_{port}={served.core.sign_ins.sign_in(key)}"
 
     def shown(path: str, whose: str) -> httpx2.Response:
         cookies = {"Cookie": f"{session}; memorist_whose_{port}={whose}"}
-        return httpx2.get(f"{by_keyword.url}/dashboard{path}", headers=cookies)
+        return httpx2.get(f"{served.url}/dashboard{path}", headers=cookies)
 
+    return shown
+
+
+def test_dashboard_shows_no_entry_to_an_admin_who_looks_at_everybody(
+    by_keyword: Served, tenant: str, ada: httpx2.Client, entry: dict[str, Any]
+) -> None:
+    shown = dashboard_of_admin(by_keyword, tenant)
     everybody = shown("/memories", "*")
     assert "garden" in everybody.text
     assert "Zebra goal." not in everybody.text
@@ -215,6 +222,29 @@ def turn(client: httpx2.Client, text: str, **more: Any) -> dict[str, Any]:
     assert answer.status_code == 201, answer.text
     made: dict[str, Any] = answer.json()
     return made
+
+
+def test_turn_that_may_repeat_an_entry_is_shown_as_the_entry_is(
+    conversing: Served, tenant: str, model: ScriptedServer
+) -> None:
+    with conversing.client(tenant) as ada:
+        add(ada, "Afraid of dogs.", "history")
+        model.scripts.append(says("You are afraid of dogs."))
+        made = turn(ada, "What am I afraid of?")
+    paths = ("/v1/turns", f"/v1/turns/{made['id']}", f"/v1/turns/{made['id']}/events")
+    as_ada = {"X-Memorist-User": "ada"}
+    for role, barred in ((Role.READER, as_ada), (Role.ADMIN, {}), (Role.SERVICE, {})):
+        with conversing.client(tenant, role, None) as other:
+            for path in paths:
+                for accepted in ("application/json", "text/event-stream"):
+                    answer = other.get(path, headers=barred | {"Accept": accepted})
+                    assert (answer.status_code, "dogs" in answer.text) == (403, False)
+                assert role is Role.READER or "dogs" in other.get(path, headers=as_ada).text
+    shown = dashboard_of_admin(conversing, tenant)
+    for path in ("/turns", f"/turns/{made['id']}"):
+        assert "afraid of dogs" in shown(path, "ada").text
+        assert "afraid of" not in shown(path, "*").text
+    assert "/dashboard/whose?back=/dashboard/turns" in shown("/turns", "*").text
 
 
 def test_what_a_turn_learned_is_an_entry_of_the_four_categories_and_not_in_its_result(

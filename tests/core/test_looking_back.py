@@ -10,7 +10,7 @@ import pytest
 
 from memorist.bootstrap import open_store
 from memorist.core import Core
-from memorist.errors import InvalidCursor, NotFound
+from memorist.errors import Forbidden, InvalidCursor, NotFound
 from memorist.facts.values import Doubt
 from memorist.ids import new_id
 from memorist.ingestion.service import Message
@@ -202,10 +202,20 @@ def test_story_of_many_events_is_whole(core: Core, ada: Principal) -> None:
     assert [event.seq for event in core.turn_stories.tell(ada, turn.id).events] == list(range(1, 1203))
 
 
-def test_story_is_told_to_its_user_alone(core: Core, ada: Principal, bob: Principal, admin: Principal) -> None:
+def test_story_is_told_to_its_user_alone(
+    core: Core, ada: Principal, bob: Principal, admin: Principal, remember: Remember
+) -> None:
     turn = finished_turn(core, Owner("ada"), ada.tenant, None, [])
-    assert core.turn_stories.tell(admin, turn.id).turn.id == turn.id
-    for other in (bob, Principal("somebody-else", Role.ADMIN)):
+    learned = remember(ada, "Lives in Oslo.", source_ref=turn.id)
+    acting = replace(admin, user="ada", on_behalf=True)
+    assert core.turn_stories.tell(acting, turn.id).turn.id == turn.id
+    assert core.dossiers.get(acting, learned.id).origin.has_turn
+    for barred in (admin, replace(acting, role=Role.READER)):
+        assert core.turn_stories.of_session(barred, turn.session, 5) == []
+        with pytest.raises(Forbidden):
+            core.turn_stories.tell(barred, turn.id)
+        assert not core.dossiers.get(barred, learned.id).origin.has_turn
+    for other in (bob, replace(bob, tenant="somebody-else")):
         core.identity.create_tenant(other.tenant)
         with pytest.raises(NotFound):
             core.turn_stories.tell(other, turn.id)

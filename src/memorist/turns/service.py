@@ -24,7 +24,7 @@ from memorist.platform.idempotency import Idempotency
 from memorist.platform.paging import Page, id_cursors, page_of
 from memorist.platform.redaction import Redaction
 from memorist.platform.spending import Spending
-from memorist.platform.values import OwnerFilter, Principal, Role
+from memorist.platform.values import OwnerFilter, Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock
 from memorist.turns.calibration import Calibration
@@ -188,7 +188,7 @@ class Turns:
     # Reading
 
     def get(self, principal: Principal, turn_id: str) -> Turn:
-        """A turn of the caller; whoever asks for it listens to it. Raises NotFound or InvalidId."""
+        """A turn of the caller; whoever asks for it listens to it. Raises Forbidden, NotFound or InvalidId."""
         turn_id = parse_id("turn", turn_id)
         found = self._store.read(principal.tenant, lambda tx: tx.turns.get(turn_id))
         if found is None or not any(part.matches(found.owner) for part in _visible(principal)):
@@ -203,7 +203,7 @@ class Turns:
         return found
 
     def list(self, principal: Principal, *, limit: int = 20, cursor: str | None = None) -> Page[Turn]:
-        """A page of the caller's turns, newest first. Raises InvalidField or InvalidCursor."""
+        """A page of the caller's turns, newest first. Raises Forbidden, InvalidField or InvalidCursor."""
         validation.page_limit(limit)
         before = _CURSORS.decode(cursor)
         parts = _visible(principal)
@@ -220,7 +220,7 @@ class Turns:
     ) -> Listener:
         """The events of a turn after one of them, those to come too. `wake` is called when there may be more.
 
-        Raises NotFound or InvalidField.
+        Raises Forbidden, NotFound or InvalidField.
         """
         validation.event_number(after)
         turn = self.get(principal, turn_id)
@@ -272,10 +272,9 @@ def _validate(messages: Sequence[Message]) -> None:
 
 
 def _visible(principal: Principal) -> tuple[OwnerFilter, ...]:
-    """Whose turns the caller sees: the user's own; an admin that acts for nobody sees everybody's."""
-    access.require(principal, access.Action.READ)
-    if principal.user is None and principal.role is Role.ADMIN:
-        return access.visible_slices(principal)
-    if principal.user is None:
-        raise Forbidden("Turns are one user's. Use a user's key, or name the user with X-Memorist-User.")
+    """Whose turns the caller sees: the user's own, since answers may repeat entries of the companion. Raises
+    Forbidden.
+    """
+    if not access.reads_entries(principal):
+        raise Forbidden("Only the user reads these turns. A service or admin key may act for them.")
     return access.user_slices(principal)

@@ -269,7 +269,9 @@ def turn(
 
 
 def turn_events(turn_id: str, *, after: int = 0) -> Stream[TurnEvent]:
-    """The events of a turn after one of them, until it is over. Raises NotFound, InvalidId or InvalidField."""
+    """The events of a turn after one of them, until it is over. Raises Forbidden, NotFound, InvalidId or
+    InvalidField.
+    """
 
     def ask() -> Events[TurnEvent]:
         path = f"/v1/turns/{id_part('turn', turn_id)}/events"
@@ -285,7 +287,7 @@ def _turn_event(event: Any) -> TurnEvent:
 
 
 def get_turn(turn_id: str) -> Verb[Turn]:
-    """A turn: how it stands, and what came of it. Raises NotFound or InvalidId."""
+    """A turn: how it stands, and what came of it. Raises Forbidden, NotFound or InvalidId."""
     return Verb(
         lambda me: me.core.turns.get(me.principal, turn_id),
         lambda: reading(f"/v1/turns/{id_part('turn', turn_id)}", Turn),
@@ -293,7 +295,7 @@ def get_turn(turn_id: str) -> Verb[Turn]:
 
 
 def turns(*, limit: int = 20, cursor: str | None = None) -> Verb[Page[Turn]]:
-    """A page of turns, newest first. Raises InvalidField or InvalidCursor."""
+    """A page of turns, newest first. Raises Forbidden, InvalidField or InvalidCursor."""
     return Verb(
         lambda me: me.core.turns.list(me.principal, limit=limit, cursor=cursor),
         lambda: reading("/v1/turns", Page[Turn], limit=limit, cursor=cursor),

@@ -186,7 +186,7 @@ def _origin(tx: Reader, principal: Principal, memory: Memory, now: datetime) -> 
     source = _source(tx, principal, memory, now)
     session = source.session if source is not None else memory.session or _text(meta, "session_id")
     found = _conversation(tx, principal, source or memory, session, now)
-    has_turn = turn_id is not None and tx.turns.get(turn_id) is not None
+    has_turn = turn_id is not None and access.reads_entries(principal) and tx.turns.get(turn_id) is not None
     return replace(found, source=source, turn_id=turn_id, has_turn=has_turn)
 
 

@@ -52,6 +52,8 @@ class TurnStories:
     def of_session(self, principal: Principal, session: str, most: int) -> list[TurnStory]:
         """The last turns of a session that the caller sees, in their order. Raises InvalidField."""
         validation.identifier("session", session)
+        if not access.reads_entries(principal):
+            return []
         user = principal.user
         ids = self._store.read(principal.tenant, lambda tx: tx.surroundings.session_turns(user, session, most))
         found: list[TurnStory] = []
@@ -61,7 +63,7 @@ class TurnStories:
         return found
 
     def tell(self, principal: Principal, turn_id: str) -> TurnStory:
-        """A turn of the caller, as far as it is. Raises NotFound or InvalidId."""
+        """A turn of the caller, as far as it is. Raises Forbidden, NotFound or InvalidId."""
         turn = self._turns.get(principal, turn_id)
         now = self._clock.now()
         until = turn.completed_at or now

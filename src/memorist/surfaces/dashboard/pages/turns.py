@@ -4,6 +4,7 @@ from typing import Any
 
 from starlette.responses import Response
 
+from memorist.platform import access
 from memorist.platform.paging import Page
 from memorist.surfaces.dashboard.pages.turn_steps import answer_of, asked_of, model_of, requested, steps_of
 from memorist.surfaces.dashboard.routing import Pages
@@ -50,21 +51,17 @@ def follow(visit: Visit) -> Response:
 # What the templates are given
 
 
-def is_somebody(visit: Visit) -> bool:
-    """Whether there is somebody whose turns these are: a key that acts for nobody has none."""
-    return visit.principal.user is not None or visit.is_admin
-
-
 def _listed(visit: Visit) -> dict[str, Any]:
     cursor = visit.query.get("cursor") or None
     page: Page[Turn] = Page((), None)
-    if is_somebody(visit):
+    is_somebody = access.reads_entries(visit.principal)
+    if is_somebody:
         page = visit.core.turns.list(visit.principal, limit=_TURNS, cursor=cursor)
     return {
         "turns": [(turn, _glimpse(turn)) for turn in page.items],
         "next_cursor": page.next_cursor,
         "cursor": cursor,
-        "is_somebody": is_somebody(visit),
+        "is_somebody": is_somebody,
         "is_running": cursor is None and any(turn.status is TurnStatus.RUNNING for turn in page.items),
     }
 
