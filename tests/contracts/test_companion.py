@@ -247,6 +247,21 @@ def test_turn_that_may_repeat_an_entry_is_shown_as_the_entry_is(
     assert "/dashboard/whose?back=/dashboard/turns" in shown("/turns", "*").text
 
 
+def test_deleted_entry_is_in_no_turn_that_was_told_it(conversing: Served, tenant: str, model: ScriptedServer) -> None:
+    with conversing.client(tenant) as ada:
+        gone = add(ada, "Afraid of SPIDERS since childhood.", "history")
+        model.scripts.append(says("Since childhood you are afraid of SPIDERS."))
+        made = turn(ada, "What am I afraid of?")
+        path = f"/v1/turns/{made['id']}"
+        assert gone["id"] in ada.get(f"{path}/events").text
+        assert ada.delete(f"/v1/memory/{gone['id']}").status_code == 204
+        left = ada.get(path).json()
+        assert (left["status"], left["result"]) == ("completed", None)
+        events = ada.get(f"{path}/events").text
+        assert not [words for words in ("SPIDERS", "childhood", gone["id"]) if words in events]
+        assert [one["event"] for one in ada.get(f"{path}/events").json()["data"]][-1] == "turn.completed"
+
+
 def test_what_a_turn_learned_is_an_entry_of_the_four_categories_and_not_in_its_result(
     conversing: Served, tenant: str, model: ScriptedServer
 ) -> None:

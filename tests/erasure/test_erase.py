@@ -192,7 +192,7 @@ def test_turns_that_quote_an_erased_memory_quote_it_no_more(
 
     def work(tx: Any) -> None:
         tx.turns.insert(turn)
-        tx.turns.append_event(turn.id, TurnEvent(1, "started", {"n": 1}, START))
+        tx.turns.append_event(turn.id, TurnEvent(1, "turn.started", {"n": 1}, START))
         tx.turns.append_event(turn.id, TurnEvent(2, "memory", quoting, START))
 
     core.store.write(ada.tenant, work)
@@ -200,6 +200,37 @@ def test_turns_that_quote_an_erased_memory_quote_it_no_more(
     events = core.store.read(ada.tenant, lambda tx: tx.turns.events(turn.id, 0, 10))
     assert [(event.seq, dict(event.data)) for event in events] == [(1, {"n": 1}), (2, {})]
     assert held_by([memory.content, memory.id.removeprefix("mem_")]) == set()
+    assert receipt.verification is not None
+    assert receipt.verification.ok
+
+
+@pytest.mark.parametrize("naming", ["memory.injected", "tool.completed"])
+def test_turn_that_was_told_an_erased_memory_stays_without_a_word_of_it(
+    core: Core, ada: Principal, remember: Remember, held_by: Held, naming: str
+) -> None:
+    memory, other = remember(ada, "Afraid of SPIDERS since childhood."), remember(ada, "Likes tea.")
+    begun = [
+        Turn(new_id("turn"), Owner("ada"), "", TurnStatus.RUNNING, START, lease_until=START, attended_until=START)
+        for _ in range(2)
+    ]
+    told, untold = (replace(turn, session=turn.id) for turn in begun)
+
+    def work(tx: Any) -> None:
+        for turn, memory_id, answer in ((told, memory.id, memory.content), (untold, other.id, other.content)):
+            tx.turns.insert(turn)
+            said = [("turn.started", {"n": 1}), (naming, {"ids": [memory_id]}), ("answer.delta", {"text": answer})]
+            for seq, (event, data) in enumerate([*said, ("synthesis", {"answer": answer})], start=1):
+                tx.turns.append_event(turn.id, TurnEvent(seq, event, data, START))
+            tx.turns.finish(replace(turn, status=TurnStatus.COMPLETED, answer=answer, completed_at=START))
+
+    core.store.write(ada.tenant, work)
+    receipt = core.erasure.erase(ada, [memory.id])
+    assert (core.turns.get(ada, told.id).answer, core.turns.get(ada, untold.id).answer) == (None, other.content)
+    events = core.turns.events(ada, told.id, limit=9)
+    assert [dict(event.data) for event in events] == [{"n": 1}, {}, {}, {}]
+    assert [bool(event.data) for event in core.turns.events(ada, untold.id, limit=9)] == [True] * 4
+    assert held_by([memory.content, memory.id.removeprefix("mem_")]) == set()
+    assert (receipt.counts["turns.answer"], receipt.counts["turn_events.data"]) == (1, 3)
     assert receipt.verification is not None
     assert receipt.verification.ok
 

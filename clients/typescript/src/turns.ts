@@ -35,7 +35,7 @@ export class TurnRun extends Lazy<TurnRow> implements AsyncIterable<TurnEvent> {
 
   /** The pieces of the answer, as they come. */
   async *text(): AsyncGenerator<string> {
-    for await (const { event, data } of this) if (event === "answer.delta") yield String(data.text);
+    for await (const { event, data } of this) if (event === "answer.delta") yield String(data.text ?? "");
   }
 
   async #finish(): Promise<TurnRow> {

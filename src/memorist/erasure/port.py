@@ -137,7 +137,11 @@ class ErasureWrites(ErasureReads, Protocol):
         """Leave a user's name out of the history of what is somebody else's."""
         ...
 
-    def empty_turn_event(self, turn_id: str, seq: int) -> None: ...
+    def empty_turn(self, turn_id: str, naming: Sequence[int]) -> dict[str, int]:
+        """Take from a turn its answer, and what its events hold: those with these numbers, and all that may have words.
+        Returns how many rows by table.
+        """
+        ...
 
     def rewrite_event(self, seq: int, cut: Callable[[Any], Any]) -> None:
         """Put another payload into an event: what is made of the one that it has by then, which nobody else changes

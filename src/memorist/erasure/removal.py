@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 
 from memorist.erasure import naming
 from memorist.erasure.documents import cut_documents, erase_document
@@ -128,10 +130,10 @@ class Removal:
         for seq, payload in naming.events_naming(self._read):
             if ids_named_in(payload) & erased:
                 self._store.write(self._tenant, partial(_forget_in_event, seq, erased))
-        for turn_id, seq, data in naming.turns_naming(self._read):
-            if ids_named_in(data) & erased:
-                # What was injected into a turn is quoted in it.
-                self._store.write(self._tenant, partial(_empty_turn_event, turn_id, seq))
+        told = (row[:2] for row in naming.turns_naming(self._read) if ids_named_in(row[2]) & erased)
+        for turn_id, rows in groupby(told, key=itemgetter(0)):
+            # What the model was told may be quoted in its answer. At once, or nothing would say any more in which.
+            self._counted(partial(_empty_turn, turn_id, [seq for _, seq in rows]))
 
     def _batch(self, find: Callable[[Writer], Sequence[Memory]], *, documents_stay: bool = False) -> int:
         """`documents_stay`: those that chunks are of are not erased as well."""
@@ -211,5 +213,5 @@ def _forget_in_event(seq: int, erased: set[str], tx: Writer) -> None:
     tx.erasure.rewrite_event(seq, lambda told: naming.untold(told, erased))
 
 
-def _empty_turn_event(turn_id: str, seq: int, tx: Writer) -> None:
-    tx.erasure.empty_turn_event(turn_id, seq)
+def _empty_turn(turn_id: str, naming_events: Sequence[int], tx: Writer) -> Mapping[str, int]:
+    return tx.erasure.empty_turn(turn_id, naming_events)

@@ -78,8 +78,10 @@ class ErasureStatements(TenantStatements):
     def forget_actor(self, user: str) -> int:
         return self._run("forget_actor", user_id=user) + self._run("forget_policy_actor", user_id=user)
 
-    def empty_turn_event(self, turn_id: str, seq: int) -> None:
-        self._run("empty_turn_event", turn_id=turn_id, seq=seq, data="{}")
+    def empty_turn(self, turn_id: str, naming: Sequence[int]) -> dict[str, int]:
+        emptied = sum(self._run("empty_turn_event", turn_id=turn_id, seq=seq, data="{}") for seq in naming)
+        emptied += self._run("empty_turn_events", turn_id=turn_id, data="{}")
+        return {"turn_events.data": emptied, "turns.answer": self._run("empty_turn", turn_id=turn_id)}
 
     def rewrite_event(self, seq: int, cut: Callable[[Any], Any]) -> None:
         for (payload,) in self._rows("hold_event", seq=seq):

@@ -93,6 +93,8 @@ def _take(memory: Verbs, said: Sequence[Message], session: str | None, include_m
             turn_id = event.data["turn_id"]
         if as_json:
             print_json(_event(event))
+        elif not event.data:
+            continue  # It may have told what was erased meanwhile.
         elif event.event == "answer.delta":
             sys.stdout.write(printable(event.data["text"]))
             sys.stdout.flush()

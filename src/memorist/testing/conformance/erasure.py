@@ -24,7 +24,7 @@ from memorist.testing.makers import (
     make_record,
     make_turn,
 )
-from memorist.turns.values import TurnEvent
+from memorist.turns.values import TurnEvent, TurnStatus
 
 _LATER = START + timedelta(days=30)
 
@@ -139,7 +139,7 @@ class ErasureConformance(StoreFixtures):
         store.write(tenant, lambda tx: tx.erasure.rewrite_event(events[0][0], lambda told: {**told, "of": None}))
         assert len(store.read(tenant, lambda tx: tx.erasure.scan_naming_events(-1, 9))) == 3
 
-    def test_events_of_turns_that_name_a_memory_are_found_and_emptied(self, store: Store, tenant: str) -> None:
+    def test_events_of_turns_that_name_a_memory_are_found(self, store: Store, tenant: str) -> None:
         turn = make_turn()
         said: list[dict[str, Any]] = [{"from": new_id("mem")}, {"text": "a member"}, {"of": [new_id("tout")]}]
 
@@ -154,10 +154,39 @@ class ErasureConformance(StoreFixtures):
         store.write(tenant, write)
         assert naming(("", 0), 1) == [(turn.id, 1)]
         assert naming((turn.id, 1), 9) == [(turn.id, 3)]
-        store.write(tenant, lambda tx: tx.erasure.empty_turn_event(turn.id, 1))
-        assert naming(("", 0), 9) == [(turn.id, 3)]
-        events = store.read(tenant, lambda tx: tx.turns.events(turn.id, 0, 9))
-        assert [event.data for event in events] == [{}, *said[1:]]
+
+    def test_turn_is_emptied_of_what_it_was_told_and_may_say(self, store: Store, tenant: str) -> None:
+        turn, other = make_turn(), make_turn()
+        said: list[tuple[str, dict[str, Any]]] = [
+            ("turn.started", {"turn_id": turn.id}),
+            ("memory.injected", {"ids": [new_id("mem")]}),
+            ("memory.injected", {"ids": []}),
+            ("answer.delta", {"text": "some words"}),
+            ("turn.completed", {"stop": "done"}),
+        ]
+
+        def write(tx: Writer) -> None:
+            for one in (turn, other):
+                tx.turns.insert(one)
+                for seq, (event, data) in enumerate(said, start=1):
+                    tx.turns.append_event(one.id, TurnEvent(seq, event, data, START))
+
+        def left(turn_id: str) -> list[Any]:
+            return [event.data for event in store.read(tenant, lambda tx: tx.turns.events(turn_id, 0, 9))]
+
+        def empty() -> dict[str, int]:
+            return store.write(tenant, lambda tx: tx.erasure.empty_turn(turn.id, [2]))
+
+        store.write(tenant, write)
+        assert empty() == {"turn_events.data": 2, "turns.answer": 0}
+        ended = replace(turn, status=TurnStatus.COMPLETED, answer="some words", completed_at=START)
+        assert store.write(tenant, lambda tx: tx.turns.finish(ended))
+        assert empty()["turns.answer"] == 1
+        kept = [data for _, data in said]
+        assert left(turn.id) == [kept[0], {}, kept[2], {}, kept[4]]
+        assert left(other.id) == kept
+        found = store.read(tenant, lambda tx: tx.turns.get(turn.id))
+        assert found == replace(ended, request="", answer=None)
 
     def test_text_is_found_where_it_is(self, store: Store, tenant: str, neighbour: str) -> None:
         memory = make_memory(tenant, description="100% of_the quetzal!", meta={"deep": ["Xylophone"]})

@@ -123,13 +123,16 @@ DELETE FROM turns WHERE tenant_id = :tenant AND status <> 'running' AND id IN (
 -- fragment: sources_of_memories
 (SELECT source_ref FROM memories WHERE tenant_id = :tenant AND source_ref LIKE 'turn!_%' ESCAPE '!' AND id {among_ids})
 
--- name: empty_turn_events_of_memories
--- Leave of the events of turns which some memories come from that there were some: these may quote them, unless they are
--- known to hold nothing but ids, names and numbers.
-UPDATE turn_events SET data = :data WHERE tenant_id = :tenant AND turn_id IN {sources_of_memories} AND event NOT IN (
+-- fragment: may_have_words
+event NOT IN (
     'turn.started', 'memory.injected', 'context.compressed', 'tool.completed', 'agent.completed', 'validator.verdict',
     'turn.completed'
 )
+
+-- name: empty_turn_events_of_memories
+-- Leave of the events of turns which some memories come from that there were some: these may quote them, unless they are
+-- known to hold nothing but ids, names and numbers.
+UPDATE turn_events SET data = :data WHERE tenant_id = :tenant AND turn_id IN {sources_of_memories} AND {may_have_words}
 
 -- name: empty_turns_of_memories
 -- Take the answers from those turns, which are otherwise kept: what they brought besides goes on naming them.
@@ -337,8 +340,17 @@ WHERE tenant_id = :tenant AND (turn_id, seq) > (:after_turn, :after_seq)
 ORDER BY turn_id, seq LIMIT :limit
 
 -- name: empty_turn_event
--- Leave of an event of a turn that there was one.
-UPDATE turn_events SET data = :data WHERE tenant_id = :tenant AND turn_id = :turn_id AND seq = :seq
+-- Leave of an event of a turn that there was one, unless `empty_turn_events` does.
+UPDATE turn_events SET data = :data
+WHERE tenant_id = :tenant AND turn_id = :turn_id AND seq = :seq AND NOT ({may_have_words})
+
+-- name: empty_turn_events
+-- Leave of the events of a turn that may quote what it was told that there were some.
+UPDATE turn_events SET data = :data WHERE tenant_id = :tenant AND turn_id = :turn_id AND {may_have_words}
+
+-- name: empty_turn
+-- Take the answer from a turn, unless it is still running.
+UPDATE turns SET answer = NULL WHERE tenant_id = :tenant AND id = :turn_id AND status <> 'running' AND answer IS NOT NULL
 
 -- name: rewrite_event
 -- Put another payload into an event.
