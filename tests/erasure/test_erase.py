@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,9 +16,11 @@ from memorist.ids import new_id
 from memorist.memories import writing
 from memorist.memories.policy import Derived, Policy
 from memorist.memories.values import Draft, Memory, Status
+from memorist.models.values import Usage
 from memorist.platform.values import Event, Owner, Principal, Role
 from memorist.testing import StepClock, make_memory, make_receipt, new_tenant
-from memorist.testing.clocks import START
+from memorist.testing.clocks import START, FrozenClock
+from memorist.turns.run import Run
 from memorist.turns.values import Turn, TurnEvent, TurnStatus
 from tests.support.stores import bare
 
@@ -233,6 +236,31 @@ def test_turn_that_was_told_an_erased_memory_stays_without_a_word_of_it(
     assert (receipt.counts["turns.answer"], receipt.counts["turn_events.data"]) == (1, 3)
     assert receipt.verification is not None
     assert receipt.verification.ok
+
+
+def test_what_a_turn_says_after_the_erasure_of_what_it_was_told_goes_when_it_ends(
+    core: Core, ada: Principal, remember: Remember
+) -> None:
+    memory, other = remember(ada, "Afraid of SPIDERS since childhood."), remember(ada, "Likes tea.")
+    for told, answer in ((memory, None), (other, "Afraid of wasps.")):
+        begun = Turn(
+            new_id("turn"), Owner("ada"), "", TurnStatus.RUNNING, START, lease_until=START, attended_until=START
+        )
+        core.store.write(ada.tenant, partial(_insert_turn, begun))
+        run = Run(core.store, FrozenClock(), lambda _: None, ada, begun)
+        run.emit("memory.injected", {"ids": [told.id]})
+        if told is memory:
+            core.erasure.erase(ada, [memory.id])
+        said = answer or memory.content
+        run.emit("answer.delta", {"text": said})
+        run.complete(said, Usage(), {"turn_id": begun.id}, START)
+        assert core.turns.get(ada, begun.id).answer == answer
+        events = core.turns.events(ada, begun.id, limit=9)
+        assert [bool(event.data) for event in events] == [answer is not None, answer is not None, True]
+
+
+def _insert_turn(turn: Turn, tx: Any) -> None:
+    tx.turns.insert(turn)
 
 
 def test_erasure_that_cannot_be_finished_keeps_no_other_from_it(own_database_url: str) -> None:

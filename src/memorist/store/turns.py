@@ -46,6 +46,9 @@ class TurnStatements(TenantStatements):
         last: int = self._rows("last_turn_event", turn_id=turn_id)[0][0]
         return last
 
+    def was_told_what_is_erased(self, turn_id: str) -> bool:
+        return bool(self._rows("has_emptied_events", turn_id=turn_id, nothing="{}"))
+
     def lost(self, now: datetime, limit: int) -> list[Turn]:
         return [_turn(row) for row in self._rows("list_lost_turns", now=to_micros(now), limit=limit)]
 

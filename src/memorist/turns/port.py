@@ -26,6 +26,10 @@ class TurnReads(Protocol):
         """How many events a turn has."""
         ...
 
+    def was_told_what_is_erased(self, turn_id: str) -> bool:
+        """Whether what a turn's model was told has been erased since."""
+        ...
+
     def lost(self, now: datetime, limit: int) -> list[Turn]:
         """Turns that run, and that nobody works on any more."""
         ...

@@ -79,11 +79,21 @@ class Run:
                 return False
             # Counted here: others add events too, each while it holds the turn's row.
             tx.turns.append_event(self.turn.id, TurnEvent(tx.turns.last_event(self.turn.id) + 1, event, data, now))
-            return ended is None or tx.turns.finish(ended)
+            return ended is None or finished(tx, ended)
 
         if not self._store.write(self.principal.tenant, work):
             raise TurnInterrupted
         self._tell(self.turn.id)
+
+
+def finished(tx: Writer, ended: Turn) -> bool:
+    """Note how a turn ended, without the words that may repeat what was erased while it ran. False where it is over, or
+    another has taken it.
+    """
+    is_over = tx.turns.finish(ended)
+    if is_over and tx.turns.was_told_what_is_erased(ended.id):
+        tx.erasure.empty_turn(ended.id, [])
+    return is_over
 
 
 def is_lost(turn: Turn, now: datetime) -> bool:

@@ -26,7 +26,7 @@ from memorist.ports import Store, Writer
 from memorist.secrets.logs import redacting_logger
 from memorist.times import Clock
 from memorist.turns.limits import TurnLimits
-from memorist.turns.run import LEASE, Run, failure, told
+from memorist.turns.run import LEASE, Run, failure, finished, told
 from memorist.turns.values import FAILED, Turn, TurnEvent, TurnStatus
 
 _log = redacting_logger(__name__)
@@ -176,7 +176,7 @@ class Runner:
             ended = replace(turn, status=TurnStatus.FAILED, runner=self.name, error=told(error), completed_at=now)
             event = TurnEvent(tx.turns.last_event(turn.id) + 1, FAILED, failure(turn.id, error), now)
             tx.turns.append_event(turn.id, event)
-            return tx.turns.finish(ended)
+            return finished(tx, ended)
 
         ended = self._store.write(tenant, work)
         self._tell(turn.id)

@@ -6,7 +6,7 @@ from functools import partial
 
 from memorist.models.values import Usage
 from memorist.platform.values import Owner, OwnerFilter, SpentDay
-from memorist.ports import Store, Writer
+from memorist.ports import Reader, Store, Writer
 from memorist.testing.clocks import START
 from memorist.testing.conformance.fixtures import StoreFixtures
 from memorist.testing.conformance.helpers import ADA, EVERYBODY
@@ -102,6 +102,15 @@ class TurnConformance(StoreFixtures):
         assert store.read(tenant, lambda tx: tx.turns.last_event(turn.id)) == 3
         assert store.read(neighbour, lambda tx: tx.turns.events(turn.id, 0, 9)) == []
 
+    def test_turn_knows_that_what_it_was_told_is_erased(self, store: Store, tenant: str, neighbour: str) -> None:
+        told, silent = _begin(store, tenant, make_turn()), _begin(store, tenant, make_turn())
+        for turn, data in ((told, {"ids": ["mem_1"]}), (silent, {})):
+            store.write(tenant, partial(_append, turn.id, TurnEvent(1, "answer.delta", {}, START)))
+            store.write(tenant, partial(_append, turn.id, TurnEvent(2, "memory.injected", data, START)))
+        read = [store.read(tenant, partial(_was_told_what_is_erased, turn.id)) for turn in (told, silent)]
+        assert read == [False, True]
+        assert not store.read(neighbour, partial(_was_told_what_is_erased, silent.id))
+
     def test_turn_is_lost_when_nobody_holds_it_and_is_taken_once(self, store: Store, tenant: str) -> None:
         held, left = _begin(store, tenant, make_turn()), _begin(store, tenant, make_turn())
         assert store.read(tenant, lambda tx: tx.turns.lost(START, 9)) == []
@@ -164,3 +173,7 @@ def _attend(turn_id: str, until: datetime, tx: Writer) -> None:
 def _end(turn: Turn, tx: Writer) -> bool:
     tx.turns.append_event(turn.id, TurnEvent(1, "turn.completed", {}, _SOON))
     return tx.turns.finish(turn)
+
+
+def _was_told_what_is_erased(turn_id: str, tx: Reader) -> bool:
+    return tx.turns.was_told_what_is_erased(turn_id)

@@ -46,6 +46,12 @@ WHERE tenant_id = :tenant AND turn_id = :turn_id AND seq > :after ORDER BY seq L
 -- How many events a turn has.
 SELECT coalesce(max(seq), 0) FROM turn_events WHERE tenant_id = :tenant AND turn_id = :turn_id
 
+-- name: has_emptied_events
+-- Whether a turn was told what was erased since: what named that has nothing left.
+SELECT 1 FROM turn_events
+WHERE tenant_id = :tenant AND turn_id = :turn_id AND event IN ('memory.injected', 'tool.completed') AND data = :nothing
+LIMIT 1
+
 -- name: hold_turn
 -- Go on working on a turn, where nobody else has taken it.
 UPDATE turns SET lease_until = :lease_until
