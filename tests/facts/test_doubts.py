@@ -12,7 +12,7 @@ from memorist.errors import Conflict, Forbidden, InvalidCursor, NotFound
 from memorist.facts.values import DoubtStatus, InDoubt, Ruling
 from memorist.memories.values import Draft, Status
 from memorist.platform.values import Principal, Role
-from memorist.testing import StepClock
+from memorist.testing import StepClock, make_event
 from tests.facts.conftest import OpenCore
 from tests.facts.judges import ScriptedJudge, contradicting
 from tests.facts.telling import BERLIN, LISBON, events, now, recalled, tell
@@ -171,3 +171,15 @@ def test_reset_erases_doubts(unsure: Core, ada: Principal) -> None:
     [pair] = unsure.facts.in_doubt(ada).items
     unsure.erasure.reset(ada)
     assert unsure.store.read(ada.tenant, lambda tx: tx.facts.get_doubt(pair.doubt.id)) is None
+
+
+@pytest.mark.parametrize("verdicts", [5, [5], [{}], [{"against": 5, "verdict": "unsure", "confidence": 1}]])
+def test_verdicts_that_no_judge_gave_are_passed_over(unsure: Core, ada: Principal, verdicts: object) -> None:
+    """As they may stand in the history of a fact that was imported before such were refused."""
+    old, new = tell(unsure, ada, BERLIN), tell(unsure, ada, LISBON)
+    [before] = unsure.facts.in_doubt(ada).items
+    strange = make_event(new, "judged", payload={"verdicts": verdicts})
+    unsure.store.write(ada.tenant, lambda tx: tx.events.append([strange]))
+    assert unsure.facts.in_doubt(ada).items == (before,)
+    assert (before.fact.id, before.other.id) == (new.id, old.id)
+    assert before.verdict is not None

@@ -12,7 +12,7 @@ from memorist.memories.values import Draft, Status
 from memorist.platform.values import Owner, Principal, Role
 from memorist.recall.values import Question
 from memorist.store.statements import SqlStatement, load_statements
-from memorist.testing import new_tenant
+from memorist.testing import make_event, new_tenant
 from memorist.testing.clocks import START
 from tests.facts.conftest import OpenCore
 from tests.facts.judges import ScriptedJudge, contradicting, local_judge
@@ -70,6 +70,15 @@ def test_retired_fact_is_listed_with_what_took_its_place_and_why(core: Core, ada
     assert 0 < one.confidence <= 1
     [superseded] = [event for event in core.memories.events(ada, old.id) if event.event_type == "superseded"]
     assert one.at == superseded.created_at
+
+
+def test_reasons_that_no_judge_gave_are_passed_over(core: Core, ada: Principal) -> None:
+    """As they may stand in the history of a fact that was imported before such were refused."""
+    old, _ = tell(core, ada, BERLIN), tell(core, ada, LISBON)
+    strange = make_event(old, "superseded", payload={"reason": [1], "judge": {}, "confidence": "very"})
+    core.store.write(ada.tenant, lambda tx: tx.events.append([strange]))
+    [one] = core.facts.retired(ada).items
+    assert (one.reason, one.judge, one.confidence) == ("", "", None)
 
 
 def test_last_retired_comes_first_and_pages_neither_skip_nor_repeat(open_with: OpenCore, ada: Principal) -> None:

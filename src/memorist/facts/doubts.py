@@ -7,7 +7,7 @@ from datetime import datetime
 
 from memorist.errors import Conflict, Forbidden, NotFound
 from memorist.facts.superseding import Superseding, told_to
-from memorist.facts.values import Doubt, DoubtStatus, InDoubt, Ruling, Verdict
+from memorist.facts.values import Doubt, DoubtStatus, InDoubt, Verdict, verdicts_told
 from memorist.ids import parse_id
 from memorist.memories import writing
 from memorist.memories.entries import note_reading
@@ -189,8 +189,6 @@ def _with_verdicts(tx: Reader, pairs: Sequence[InDoubt]) -> list[InDoubt]:
     verdicts: dict[frozenset[str], Verdict] = {}
     for event in tx.events.of(list({one.id for pair in pairs for one in (pair.fact, pair.other)})):
         if event.event_type == "judged":
-            for said in event.payload.get("verdicts", ()):
-                # Of a fact that is gone the reason is, too.
-                verdict = Verdict(Ruling(said["verdict"]), said.get("reason", ""), said["confidence"])
-                verdicts[frozenset((event.memory_id, said["against"]))] = verdict
+            for against, verdict in verdicts_told(event):
+                verdicts[frozenset((event.memory_id, against))] = verdict
     return [replace(pair, verdict=verdicts.get(frozenset((pair.fact.id, pair.other.id)))) for pair in pairs]

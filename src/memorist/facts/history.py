@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from memorist.facts.superseding import Superseding, age_of
-from memorist.facts.values import FactVersion, Supersession
+from memorist.facts.values import FactVersion, Supersession, certainty_told, text_told
 from memorist.ids import parse_id
 from memorist.memories.entries import note_reading
 from memorist.memories.positions import position_cursors
@@ -114,9 +114,9 @@ def _supersessions(tx: Reader, principal: Principal, retired: Sequence[Memory], 
                 one,
                 by,
                 event.created_at,
-                event.payload.get("reason", ""),
-                event.payload.get("judge", ""),
-                event.payload.get("confidence"),
+                text_told(event.payload.get("reason")) or "",
+                text_told(event.payload.get("judge")) or "",
+                certainty_told(event.payload.get("confidence")),
                 "merged" in event.payload,
                 last if last.is_current(now) and access.sees(principal, last) else None,
             )

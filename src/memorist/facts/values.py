@@ -1,8 +1,10 @@
 """Verdicts, doubts and chains of facts, as values."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from memorist.errors import LlmError
 from memorist.memories.values import Memory
@@ -95,3 +97,39 @@ class FactVersion:
 
     memory: Memory
     events: tuple[Event, ...]
+
+
+# What histories tell: an import may have brought what no judge said.
+
+_ROUNDING = 0.01
+
+
+def verdict_told(said: Any) -> Verdict | None:
+    """What an event of a fact that was judged says of another one; None where that is no verdict."""
+    if not isinstance(said, Mapping) or said.get("verdict") not in list(Ruling):
+        return None
+    confidence = certainty_told(said.get("confidence"))
+    # Of a fact that is gone the reason is, too.
+    reason = text_told(said.get("reason") or "")
+    return None if confidence is None or reason is None else Verdict(Ruling(said["verdict"]), reason, confidence)
+
+
+def verdicts_told(judged: Event) -> list[tuple[str, Verdict]]:
+    """Which other facts such an event names, each with what it says of that one."""
+    said = judged.payload.get("verdicts")
+    found = [(text_told(one.get("against")), verdict_told(one)) for one in _objects_in(said)]
+    return [(against, verdict) for against, verdict in found if against is not None and verdict is not None]
+
+
+def _objects_in(value: Any) -> list[Mapping[str, Any]]:
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+
+
+def text_told(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def certainty_told(value: Any) -> float | None:
+    """How certain somebody was, from 0 to 1; None where that is no such number."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and -_ROUNDING <= value <= 1 + _ROUNDING else None
