@@ -1,6 +1,7 @@
 """The history of memories as rows, and the feed of changes that is read from it."""
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -18,6 +19,9 @@ from memorist.platform.values import (
 from memorist.store.rows import LATEST, event_from_row
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import from_micros, to_micros
+
+_HEXADECIMAL = re.compile(r"[0-9a-f]{32}")
+"""How what is erased is named."""
 
 
 class EventStatements(TenantStatements):
@@ -106,7 +110,9 @@ class FeedStatements(TenantStatements):
 
 def _note(row: tuple[Any, ...]) -> RedactionNote:
     seq, memory_id, source, actor, payload, created_at, user, agent, anonymized_at = row
-    rules = json.loads(payload).get("rules") or {}
+    told = json.loads(payload).get("rules")
+    # An import may have brought what no redaction wrote.
+    rules = {rule: count for rule, count in told.items() if isinstance(count, int)} if isinstance(told, dict) else {}
     owner = Owner.of_row(user, agent, anonymized=anonymized_at is not None)
     return RedactionNote(seq, memory_id, owner, rules, source, actor, from_micros(created_at))
 
@@ -114,11 +120,24 @@ def _note(row: tuple[Any, ...]) -> RedactionNote:
 def _feed_row(row: tuple[Any, ...]) -> FeedRow:
     change, seq, memory_id, event_type, created_at, payload, user, agent, anonymized_at, source, actor, is_entry = row
     position = FeedPosition(change, seq)
-    if event_type == ERASED and payload is not None:
-        erased = json.loads(payload)
-        hidden = HiddenOwner(erased["salt"], erased["user"], erased["agent"])
-        is_entry = erased.get(UNTOLD, False)
-        return FeedRow(position, erased["id"], event_type, from_micros(created_at), hidden, source, actor, is_entry)
+    owner: Owner | HiddenOwner | None = None
+    if event_type == ERASED:
+        told = json.loads(payload or "{}")
+        memory_id, owner = _erased(memory_id, told)
+        is_entry = bool(told.get(UNTOLD))
+    elif user is not None:
+        owner = Owner.of_row(user, agent, anonymized=anonymized_at is not None)
     # Without its memory an event has no owner whom it could be shown to.
-    owner = None if user is None else Owner.of_row(user, agent, anonymized=anonymized_at is not None)
     return FeedRow(position, memory_id, event_type, from_micros(created_at), owner, source, actor, bool(is_entry))
+
+
+def _erased(memory_id: str, told: dict[str, Any]) -> tuple[str, HiddenOwner | None]:
+    """What is gone, and whose it was: nobody's where the event is none that an erasure wrote, as in the history of a
+    memory that an import brought.
+    """
+    id_, salt, user, agent = (told.get(name) for name in ("id", "salt", "user", "agent"))
+    is_whole = all(isinstance(one, str) for one in (id_, salt, user, agent)) and _HEXADECIMAL.fullmatch(str(id_))
+    # The first ones were written without the digits.
+    if not is_whole or memory_id not in ("", id_):
+        return memory_id, None
+    return str(id_), HiddenOwner(str(salt), str(user), str(agent))

@@ -60,6 +60,14 @@ class EventConformance(StoreFixtures):
         assert store.read(tenant, lambda tx: tx.events.redactions(newest.seq, 10)) == [oldest]
         assert store.read(tenant, lambda tx: tx.events.redactions(None, 1)) == [newest]
 
+    def test_redaction_without_counts_has_no_rules(self, store: Store, tenant: str) -> None:
+        memory = make_memory(tenant)
+        insert_all(store, memory)
+        for rules in (5, ["token"], {"token": "two", "key": 1}):
+            _tell(store, tenant, make_event(memory, "redacted", payload={"rules": rules}))
+        notes = store.read(tenant, lambda tx: tx.events.redactions(None, 10))
+        assert [note.rules for note in notes] == [{"key": 1}, {}, {}]
+
     def test_redactions_are_of_one_tenant_and_of_memories_that_are_there(self, store: Store, tenant: str) -> None:
         memory, erased = make_memory(tenant), make_memory(tenant)
         insert_all(store, memory, erased)
@@ -116,8 +124,9 @@ class FeedConformance(StoreFixtures):
         memory = created(store, make_memory(tenant, owner=Owner("ada", "coder")))
         start = store.read(tenant, lambda tx: tx.feed.head())
         hidden = HiddenOwner.of(memory.owner, "5a17")
-        payload = {"id": to_uuid(memory.id).hex, "salt": hidden.salt, "user": hidden.user, "agent": hidden.agent}
-        store.write(tenant, lambda tx: tx.events.append([Event("", ERASED, "erasure", START, payload=payload)]))
+        gone = to_uuid(memory.id).hex
+        payload = {"id": gone, "salt": hidden.salt, "user": hidden.user, "agent": hidden.agent}
+        store.write(tenant, lambda tx: tx.events.append([Event(gone, ERASED, "erasure", START, payload=payload)]))
         store.write(tenant, lambda tx: tx.erasure.erase_rows([memory.id]))
         (row,) = store.read(tenant, lambda tx: tx.feed.read(start, 10)).rows
         assert (row.event_type, row.memory_id) == ("erased", to_uuid(memory.id).hex)
@@ -127,6 +136,16 @@ class FeedConformance(StoreFixtures):
         for part in (OwnerFilter(), OwnerFilter("ada"), OwnerFilter("bob", any_agent=True), OwnerFilter("ada", "no")):
             assert not row.owner.is_in(part)
         assert "coder" not in str(row)
+
+    def test_erasure_in_the_history_of_a_memory_is_nobodys(self, store: Store, tenant: str) -> None:
+        """Whatever it says: an erasure names what is gone by its digits, and leaves nothing of its history."""
+        memory = created(store, make_memory(tenant))
+        start = store.read(tenant, lambda tx: tx.feed.head())
+        gone = {"id": to_uuid(memory.id).hex, "salt": "5a17", "user": HiddenOwner.hide("5a17", "ada"), "agent": ""}
+        for payload in ({}, gone, gone | {"id": memory.id}):
+            _tell(store, tenant, make_event(memory, ERASED, payload=payload))
+        rows = store.read(tenant, lambda tx: tx.feed.read(start, 10)).rows
+        assert [(row.memory_id, row.event_type, row.owner) for row in rows] == [(memory.id, ERASED, None)] * 3
 
     def test_feed_is_read_back_from_a_position(self, store: Store, tenant: str, neighbour: str) -> None:
         memories = [created(store, make_memory(tenant)) for _ in range(3)]
