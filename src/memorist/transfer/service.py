@@ -29,6 +29,7 @@ from memorist.platform.values import Event, Owner, OwnerFilter, Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock
 from memorist.transfer.erased import Gone
+from memorist.transfer.histories import require_readable
 from memorist.transfer.values import EVERYTHING, Chosen, ExportLine
 
 FORMAT = "memorist-export"
@@ -210,6 +211,8 @@ class Transfer:
         if not all(isinstance(event, dict) for event in record["events"]):
             raise InvalidField("Each event is an object.", field="events")
         events = [event_from_record(event, memory.id) for event in record["events"]]
+        for event in events:
+            require_readable(event)
         if not any(event.event_type == "created" for event in events):
             events.insert(0, Event(memory.id, "created", "import", memory.created_at, principal.user))
         payload = record.get("tool_output")
