@@ -79,6 +79,7 @@ PUBLIC = {
     },
     "memories": {
         "accesses",
+        "earlier",
         "entries",
         "fields",
         "governance",

@@ -81,8 +81,12 @@ class Model:
         """Whether a list has it: what is deleted for those who may bring it back, and of no agent that is not named."""
         # Who names no agent acts in the profile `default`.
         other_profile = caller.user is not None and caller.agent is None and row.owner.agent not in (None, "default")
+        return self.finds(caller, row) and not other_profile
+
+    def finds(self, caller: Principal, row: Row) -> bool:
+        """Whether its history and an export are of it, too: what is deleted for those who may bring it back."""
         restores = caller.role is not Role.READER and (row.owner != Owner() or caller.role is Role.ADMIN)
-        return self.sees(caller, row) and not other_profile and (row.alive or restores)
+        return self.sees(caller, row) and (row.alive or restores)
 
     @staticmethod
     def owns(caller: Principal, row: Row) -> bool:
@@ -207,7 +211,7 @@ class World:
         memory_id = self.pick(number)
         if memory_id is None:
             return
-        if self.model.sees(caller, self.model.rows[memory_id]):
+        if self.model.finds(caller, self.model.rows[memory_id]):
             events = self.core.memories.events(caller, memory_id)
             assert events[0].event_type == "created"
             assert {event.memory_id for event in events} == {memory_id}
@@ -234,7 +238,7 @@ class World:
         lines = list(self.core.transfer.export(caller))[1:]
         ids = [line.split('"id": "')[1][:30] for line in lines]
         assert len(ids) == len(set(ids))
-        assert set(ids) == self.model.visible(caller, alive=False)
+        assert set(ids) == {memory_id for memory_id, row in self.model.rows.items() if self.model.finds(caller, row)}
 
     def reset(self, caller: Principal, *_: Any) -> None:
         if caller.role is Role.READER or (caller.user is None and caller.role is not Role.ADMIN):

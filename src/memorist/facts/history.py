@@ -6,6 +6,7 @@ from datetime import datetime
 from memorist.facts.superseding import Superseding, age_of
 from memorist.facts.values import FactVersion, Supersession, certainty_told, text_told
 from memorist.ids import parse_id
+from memorist.memories.earlier import told_events
 from memorist.memories.entries import note_reading
 from memorist.memories.positions import position_cursors
 from memorist.memories.values import Memory, Position
@@ -44,7 +45,7 @@ class FactHistory(Superseding):
             for event in tx.events.of(list(trail)):
                 if event.event_type in _STEPS:
                     trail[event.memory_id].append(event)
-            return tuple(FactVersion(one, tuple(trail[one.id])) for one in chain)
+            return tuple(FactVersion(one, tuple(told_events(principal, one, trail[one.id]))) for one in chain)
 
         found = self._store.read(principal.tenant, work)
         note_reading(self._store, principal, [version.memory for version in found], self._clock.now())

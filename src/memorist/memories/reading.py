@@ -8,6 +8,7 @@ from functools import partial
 from memorist.errors import InvalidField, NotFound
 from memorist.ids import parse_id
 from memorist.memories.accesses import AccessLog
+from memorist.memories.earlier import told_events
 from memorist.memories.entries import note_reading
 from memorist.memories.positions import position_cursors, position_of
 from memorist.memories.values import Kind, Memory, Order, Query, Status
@@ -141,8 +142,9 @@ class Reading:
         return self._store.read(principal.tenant, lambda tx: tx.memories.count_named(owners, category, now))
 
     def events(self, principal: Principal, memory_id: str) -> Sequence[Event]:
-        """The history of one memory, oldest first, deleted or not. Admins are also told, without a text or a name,
-        what happened to one that is purged; of an erased entry of the companion nobody is.
+        """The history of one memory, oldest first; of one that is deleted for those who may restore it. Admins are
+        also told, without a text or a name, what happened to one that is purged; of an erased entry of the companion
+        nobody is.
 
         Raises NotFound or InvalidId.
         """
@@ -155,8 +157,10 @@ class Reading:
         told = tombstone(buried)
         if memory is None and told and access.allows(principal, access.Action.ADMINISTER):
             return [replace(event, memory_id=memory_id) for event in told]
-        access.require_visible(principal, memory, memory_id)
-        return events
+        memory = access.require_visible(principal, memory, memory_id)
+        if not memory.is_in_use(self._clock.now()):
+            access.require_recoverable(principal, memory, memory_id)
+        return told_events(principal, memory, events)
 
     def _named(self, tx: Reader, principal: Principal, name: str) -> Memory:
         """The current memory of that name that is nearest to the caller. Raises NotFound."""

@@ -105,9 +105,11 @@ def reads_entries(principal: Principal) -> bool:
     return principal.user is not None and not (principal.role is Role.READER and principal.on_behalf)
 
 
-def exported_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
-    """Whose memories an export holds: what the caller sees, and an admin's all entries too, or it would be no copy."""
-    slices = visible_slices(principal)
+def exported_slices(principal: Principal, *, in_use: bool = True) -> tuple[OwnerFilter, ...]:
+    """Whose memories an export holds: what the caller sees, of what is deleted what it may restore, and an admin's all
+    entries too, or it would be no copy.
+    """
+    slices = slices_of(principal, in_use=in_use)
     return tuple(replace(part, entries=True) for part in slices) if allows(principal, Action.ADMINISTER) else slices
 
 

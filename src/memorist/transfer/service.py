@@ -14,6 +14,7 @@ from memorist.ids import parse_id
 from memorist.ingestion.records import document_from_record, document_to_record
 from memorist.ingestion.values import Document
 from memorist.memories import policies, writing
+from memorist.memories.earlier import told_events
 from memorist.memories.entries import note_reading
 from memorist.memories.fields import SECRETS
 from memorist.memories.hashes import with_own_hashes
@@ -77,18 +78,18 @@ class Transfer:
     def export_some(self, principal: Principal, memory_ids: Iterable[str]) -> Iterator[str]:
         """The same of these memories alone, as far as the caller sees them, without documents. Raises InvalidId."""
         wanted = {parse_id("mem", one) for one in memory_ids}
-        slices = access.exported_slices(principal)
         yield json.dumps({"format": FORMAT, "version": VERSION})
 
         def work(tx: Reader) -> list[_Exported]:
-            found = [one for one in tx.memories.get_many(sorted(wanted)) if access.is_among(slices, one)]
-            return _with_trails(tx, sorted(found, key=lambda one: one.id))
+            return _with_trails(tx, sorted(tx.memories.get_many(sorted(wanted)), key=lambda one: one.id))
 
-        yield from self._lines(principal, self._store.read(principal.tenant, work))
+        found = self._store.read(principal.tenant, work)
+        is_held = self._holding(principal)
+        yield from self._lines(principal, [one for one in found if is_held(one[0])])
 
     def export(self, principal: Principal, chosen: Chosen = EVERYTHING) -> Iterator[str]:
-        """Lines of JSON: a header, then each visible memory of any status with its events, in id order. Where it is the
-        whole tenant, the policy that it has set goes before them.
+        """Lines of JSON: a header, then each visible memory with its events, in id order, deleted ones where the caller
+        may restore them. Where it is the whole tenant, the policy that it has set goes before them.
 
         Importing them into an empty tenant and exporting again gives the same lines.
         """
@@ -98,18 +99,26 @@ class Transfer:
             if policy is not None:
                 yield json.dumps({"policy": policies.policy_to_record(policy.policy)})
         slices = access.exported_slices(principal)
+        is_held = self._holding(principal)
         after = ""
         while batch := self._store.read(principal.tenant, partial(_read_batch, slices, after)):
             wanted = [one for one in batch if one[0].kind in chosen.kinds and chosen.has(one[0].created_at)]
-            yield from self._lines(principal, wanted)
+            yield from self._lines(principal, [one for one in wanted if is_held(one[0])])
             after = batch[-1][0].id
         for part in slices if Kind.DOCUMENT_CHUNK in chosen.kinds else ():
             yield from self._export_documents(principal, part, chosen)
 
+    def _holding(self, principal: Principal) -> Callable[[Memory], bool]:
+        """Which memories an export for the caller holds: what is deleted or past its time where it may restore that."""
+        now = self._clock.now()
+        slices = {in_use: access.exported_slices(principal, in_use=in_use) for in_use in (True, False)}
+        return lambda memory: access.is_among(slices[memory.is_in_use(now)], memory)
+
     def _lines(self, principal: Principal, batch: Sequence["_Exported"]) -> Iterator[str]:
         note_reading(self._store, principal, [memory for memory, _, _ in batch], self._clock.now())
         for memory, events, payload in batch:
-            line = {"memory": memory_to_record(memory), "events": [event_to_record(event) for event in events]}
+            told = told_events(principal, memory, events)
+            line = {"memory": memory_to_record(memory), "events": [event_to_record(event) for event in told]}
             yield json.dumps(line if payload is None else line | {"tool_output": payload}, ensure_ascii=False)
 
     def _export_documents(self, principal: Principal, part: OwnerFilter, chosen: Chosen) -> Iterator[str]:

@@ -9,6 +9,7 @@ from memorist.errors import Conflict, Forbidden, IllegalTransition, MemoristErro
 from memorist.ids import parse_id
 from memorist.memories import lifecycle
 from memorist.memories.accesses import AccessLog
+from memorist.memories.earlier import told_events
 from memorist.memories.entries import note_reading
 from memorist.memories.governance import RULES, TESTED, is_editable, require_editable
 from memorist.memories.policies import Policies
@@ -106,7 +107,7 @@ class Dossiers:
                 origin=_origin(tx, principal, memory, now),
                 steps=_steps(memory, policy, events),
                 acts=_acts(principal, memory, policy, now),
-                events=tuple(events[:LATEST_EVENTS]),
+                events=tuple(told_events(principal, memory, events[:LATEST_EVENTS])),
                 has_more_events=len(events) > LATEST_EVENTS,
                 is_expired=memory.is_expired(now),
                 is_enforced=self._policies.reach(tx) in (Reach.ALL, *_promised(memory)),

@@ -160,8 +160,8 @@ def restore_memory(request: Request, memory_id: MemoryId) -> Response:
 
 @router.get("/{memory_id}/events", response_model=LifecycleEventList, summary="What happened to a memory")
 def list_events(request: Request, memory_id: MemoryId) -> Response:
-    """Oldest first, deleted or not. What happened to one that is purged is told to admins, without a text or a name; of
-    an entry of the companion nothing is.
+    """Oldest first; of one that is deleted for those who may restore it. What happened to one that is purged is told to
+    admins, without a text or a name; of an entry of the companion nothing is.
     """
     events = core_of(request).memories.events(_caller(request), memory_id)
     return Json({"events": [_event(event) for event in events]})

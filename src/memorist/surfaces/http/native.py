@@ -177,8 +177,8 @@ def restore_record(request: Request, memory_id: MemoryId) -> Response:
 
 @router.get("/{memory_id}/events", response_model=EventRecords, summary="The history of a memory")
 def list_events(request: Request, memory_id: MemoryId) -> Response:
-    """Oldest first, deleted or not. What happened to one that is purged is told to admins, without a text or a name; of
-    an entry of the companion nothing is.
+    """Oldest first; of one that is deleted for those who may restore it. What happened to one that is purged is told to
+    admins, without a text or a name; of an entry of the companion nothing is.
     """
     return Json({"data": to_record(core_of(request).memories.events(source(request), memory_id))})
 
