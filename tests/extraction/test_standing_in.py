@@ -24,7 +24,7 @@ from memorist.memories.values import Draft, Governor, Kind, Memory, Status
 from memorist.platform.jobs import ATTEMPTS
 from memorist.platform.values import JobStatus, Owner, Principal, Role
 from memorist.testing import StepClock
-from memorist.testing.makers import make_memory
+from memorist.testing.makers import make_event, make_memory
 from tests.extraction.conftest import OpenCore, finds, memory, says, status
 from tests.support.scripted_http import Script, ScriptedServer
 
@@ -444,6 +444,20 @@ def test_a_failure_keeps_no_words_of_what_was_found(reading: Core, ada: Principa
     told = [one.payload for one in reading.memories.events(ada, first.id)]
     assert "Rome" not in json.dumps([told, job.result], default=str)
     assert told[-1]["stand_in"]["memories"][0]["was_new"]
+
+
+def test_what_is_somebody_else_s_does_not_give_way(reading: Core, ada: Principal, llm: ScriptedServer) -> None:
+    """Whatever the history of a message says, which an import may have brought."""
+    bob = replace(ada, user="bob")
+    others = reading.memories.remember(bob, [Draft("Bob lives in Oslo.")])[0].memory
+    first, *_ = reading.ingestion.add_messages(ada, "s-1", SAID)
+    found = [{"id": others.id, "was_new": True, "source": first.memory.id, "start": 0, "end": 5}]
+    failed = make_event(first.memory, "extraction_failed", payload={"stand_in": {"memories": found}})
+    reading.store.write(ada.tenant, lambda tx: tx.events.append([failed]))
+    llm.always = says(finds(HOME, ALLERGY))
+    reading.jobs.run_due(ada.tenant)
+    assert facts(reading, ada) == BOTH
+    assert facts(reading, bob) == [others.content]
 
 
 # A turn of which nothing is kept

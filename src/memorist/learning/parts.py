@@ -134,7 +134,7 @@ class Parts:
         read = {event.memory_id: event for event in events if event.event_type == EXTRACTED}
         rows = {row.id: row for row in tx.memories.get_many(ids) if row.status in (Status.ACTIVE, Status.ARCHIVED)}
         sources = [rows[id_] for id_ in ids if id_ in rows and id_ not in read]
-        stand_ins = _stand_ins(events)
+        stand_ins = _stand_ins(tx, job, events)
         # The id of one that was erased is gone.
         settled = [one for one in _new_ones(stand_ins) if not one["id"] or self._facts.is_settled(tx, one["id"])]
         around = Surroundings.of(tx, sources, session) if sources else Surroundings([], [], [])
@@ -203,7 +203,7 @@ class Parts:
         def note(tx: Writer, results: Sequence[Remembered]) -> None:
             _hold(tx, job, sources, part.again)
             stays = {one.memory.id for one in results}
-            stood_in = _new_ones(_stand_ins(tx.events.of([source.id for source in sources])))
+            stood_in = _new_ones(_stand_ins(tx, job, tx.events.of([source.id for source in sources])))
             quoted = {id_ for one in found.drafts for id_ in (one.meta or {}).get(QUOTES) or ()}
             gone = {one["id"] for one in stood_in if one["id"]}
             gone |= taken_back(tx, sources, str(job.payload["session"]), quoted)
@@ -318,10 +318,13 @@ def _hold(tx: Writer, job: Job, sources: Sequence[Memory], again: Sequence[Memor
 # What stands in
 
 
-def _stand_ins(events: Sequence[Event]) -> dict[str, Sequence[Mapping[str, Any]]]:
-    """What the local extractor found in each message for which it stood in."""
+def _stand_ins(tx: Reader, job: Job, events: Sequence[Event]) -> dict[str, Sequence[Mapping[str, Any]]]:
+    """What the local extractor found in each message for which it stood in; not what an import named of others."""
     told = [event for event in events if event.event_type == FAILED and STAND_IN in event.payload]
-    return {event.memory_id: event.payload[STAND_IN]["memories"] for event in told}
+    found = {event.memory_id: event.payload[STAND_IN]["memories"] for event in told}
+    facts = tx.memories.get_many(sorted({one["id"] for ones in found.values() for one in ones if one["id"]}))
+    foreign = {fact.id for fact in facts if fact.owner.user != job.user and not fact.owner.is_nobody}
+    return {id_: [one for one in ones if one["id"] not in foreign] for id_, ones in found.items()}
 
 
 def _new_ones(stand_ins: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Mapping[str, Any]]:
