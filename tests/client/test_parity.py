@@ -68,6 +68,15 @@ def test_verb_takes_the_same_arguments_everywhere(name: str) -> None:
                 assert inspect.signature(getattr(kind, name)).return_annotation == answer
 
 
+@pytest.mark.parametrize("name", sorted(verbs(Client) - {"principal"}))
+def test_bound_verb_shows_all_of_its_arguments(name: str) -> None:
+    for kind in (Client, AsyncClient, Handle, AsyncHandle):
+        if name in verbs(kind):
+            bound = getattr(object.__new__(kind), name)
+            assert arguments(bound) == arguments(getattr(kind, name))
+            assert "self" not in inspect.signature(bound).parameters
+
+
 def test_every_verb_says_what_it_does() -> None:
     for kind in (Handle, AsyncHandle, Client, AsyncClient):
         assert [name for name in verbs(kind) if not getattr(kind, name).__doc__] == []

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import wraps
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
 from memorist.verbs.kinds import Stream, Verb
@@ -99,5 +99,10 @@ def _shown(method: T, describe: Callable[..., Any], answers: Any = None) -> T:
     described = signature(describe)
     answer = described.return_annotation.__args__[0]
     shown = answer if answers is None else answers[answer]
-    cast(Any, method).__signature__ = described.replace(return_annotation=None if shown is type(None) else shown)
+    # Where a method is bound, what is shown of it lacks the first.
+    me = Parameter("self", Parameter.POSITIONAL_ONLY)
+    cast(Any, method).__signature__ = described.replace(
+        parameters=[me, *described.parameters.values()],
+        return_annotation=None if shown is type(None) else shown,
+    )
     return method
