@@ -11,11 +11,11 @@ import pytest
 
 from memorist.bootstrap import open_core
 from memorist.core import Core
-from memorist.errors import IdempotencyInFlight, IdempotencyMismatch, InvalidField, NotFound, StaleVersion
+from memorist.errors import Forbidden, IdempotencyInFlight, IdempotencyMismatch, InvalidField, NotFound, StaleVersion
 from memorist.ids import new_id
 from memorist.memories.values import Draft, Kind, Memory
 from memorist.platform.idempotency import REMEMBERED_FOR
-from memorist.platform.values import Principal, Role
+from memorist.platform.values import Owner, Principal, Role
 from memorist.testing import StepClock
 from tests.support.jobs import remember_under_key
 from tests.support.processes import in_processes
@@ -215,6 +215,23 @@ def test_role_of_the_key_does_not_matter_to_the_replay(core: Core, ada: Principa
     core.memories.remember(ada, said("hello"), idempotency_key="k")
     service = replace(ada, role=Role.SERVICE)
     assert core.memories.remember(service, said("hello"), idempotency_key="k")[0].replayed
+
+
+def test_who_only_reads_is_given_no_answer_of_a_write(core: Core, ada: Principal, remember: Remember) -> None:
+    one, ada = remember(ada), replace(ada, agent="coder")
+    reader = replace(ada, role=Role.READER)
+    asked: list[Callable[[Principal], Any]] = [
+        lambda who: core.memories.remember(who, said("hello"), idempotency_key="k"),
+        lambda who: core.memories.edit(who, one.id, {"content": "new"}, idempotency_key="k"),
+        lambda who: core.memories.put(who, Owner("ada", "coder"), "day", {"content": "Friday"}, idempotency_key="k"),
+        lambda who: core.memories.forget_named(who, "day", idempotency_key="k"),
+        lambda who: core.memories.forget(who, one.id, idempotency_key="k"),
+    ]
+    for ask in asked:
+        ask(ada)
+        with pytest.raises(Forbidden):
+            ask(reader)
+        ask(ada)
 
 
 @pytest.mark.parametrize("operation", ["named", "edit", "forget"])

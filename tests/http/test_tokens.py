@@ -77,6 +77,19 @@ def test_token_that_reads_writes_nothing(by_keyword: Served, tenant: str) -> Non
                 refused()
 
 
+def test_token_that_reads_is_not_answered_what_one_that_writes_was(by_keyword: Served, tenant: str) -> None:
+    with Client(by_keyword.url, api_key=by_keyword.key(tenant, Role.SERVICE)) as service:
+        tokens = [service.create_token("ada", rights=rights).token for rights in (TokenRights.WRITE, TokenRights.READ)]
+    with Client(by_keyword.url, api_key=tokens[0]) as page, Client(by_keyword.url, api_key=tokens[1]) as reader:
+        memory = page.remember("Rex is a dog.", name="rex").memory
+        page.edit(memory.id, {"content": "Rex is a cat."}, idempotency_key="px")
+        with pytest.raises(Forbidden):
+            reader.edit(memory.id, {"content": "Rex is a cat."}, idempotency_key="px")
+        page.forget(memory.id, idempotency_key="py")
+        with pytest.raises(Forbidden):
+            reader.forget(memory.id, idempotency_key="py")
+
+
 def test_token_of_an_agent_stays_with_it(by_keyword: Served, tenant: str) -> None:
     with paged(by_keyword, tenant, agent="coder") as page:
         assert page.remember("Tabs.").memory.agent == "coder"

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from memorist.errors import Conflict, IdempotencyInFlight, IdempotencyMismatch, NotFound, StaleVersion
-from memorist.platform import validation
+from memorist.platform import access, validation
 from memorist.platform.redaction import Redaction
 from memorist.platform.values import IdempotencyRecord, Principal
 from memorist.ports import Store, Writer
@@ -40,7 +40,8 @@ class Idempotency:
     ) -> T:
         """Run `work` in a transaction, or, where this request was answered before, return that answer.
 
-        Raises IdempotencyMismatch for another request under the key, IdempotencyInFlight while the first is running.
+        Raises IdempotencyMismatch for another request under the key, IdempotencyInFlight while the first is running,
+        and Forbidden where who asks again may only read.
         """
         if key is None:
             return self._store.write(principal.tenant, work)
@@ -54,6 +55,8 @@ class Idempotency:
             now = self._clock.now()
             record = tx.idempotency.find(caller, route, key)
             if record is not None and record.expires_at > now:
+                # Of another caller with the same identity, who may read only: `work` would refuse it.
+                access.require(principal, access.Action.WRITE)
                 if record.request_hash != request_hash:
                     raise IdempotencyMismatch
                 return decode(json.loads(record.response))
