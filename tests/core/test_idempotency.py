@@ -13,6 +13,7 @@ from memorist.bootstrap import open_core
 from memorist.core import Core
 from memorist.errors import Forbidden, IdempotencyInFlight, IdempotencyMismatch, InvalidField, NotFound, StaleVersion
 from memorist.ids import new_id
+from memorist.ingestion.service import Message
 from memorist.memories.values import Draft, Kind, Memory
 from memorist.platform.idempotency import REMEMBERED_FOR
 from memorist.platform.values import Owner, Principal, Role
@@ -71,6 +72,27 @@ def test_another_request_under_the_key_is_refused(core: Core, ada: Principal, ot
         core.memories.remember(ada, other, idempotency_key="k")
     assert caught.value.code == "idempotency_mismatch"
     assert count(core, ada) == 1
+
+
+def test_another_session_is_another_request_whoever_names_it(core: Core, ada: Principal) -> None:
+    within = replace(ada, session="s1")
+    core.memories.remember(within, said("hello"), idempotency_key="k")
+    named = [replace(one, session="s1") for one in said("hello")]
+    assert core.memories.remember(ada, named, idempotency_key="k")[0].replayed
+    with pytest.raises(IdempotencyMismatch):
+        core.memories.remember(replace(ada, session="s2"), said("hello"), idempotency_key="k")
+    with pytest.raises(IdempotencyMismatch):
+        core.memories.remember(ada, said("hello"), idempotency_key="k")
+    assert count(core, ada) == 1
+
+
+@pytest.mark.parametrize("extract", [True, False])
+def test_messages_to_be_read_for_facts_or_not_are_another_request(core: Core, ada: Principal, extract: bool) -> None:
+    messages = [Message("user", "hello")]
+    core.ingestion.add_messages(ada, "s", messages, extract=extract, idempotency_key="k")
+    assert core.ingestion.add_messages(ada, "s", messages, extract=extract, idempotency_key="k")[0].replayed
+    with pytest.raises(IdempotencyMismatch):
+        core.ingestion.add_messages(ada, "s", messages, extract=not extract, idempotency_key="k")
 
 
 def test_edit_is_replayed(core: Core, ada: Principal, remember: Remember) -> None:

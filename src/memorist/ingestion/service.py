@@ -117,8 +117,9 @@ class Ingestion:
             raise InvalidField("At least one message is needed.", field="messages")
         drafts = [message_draft(index, session, message) for index, message in enumerate(messages)]
         learner = self._learner() if extract else None
+        beside = None if extract else {"extract": extract}
         if learner is None:
-            return self._memories.remember(principal, drafts, idempotency_key=idempotency_key)
+            return self._memories.remember(principal, drafts, idempotency_key=idempotency_key, beside=beside)
 
         def promise(tx: Writer, results: Sequence[Remembered]) -> None:
             learner.promise(tx, principal, session, [one.memory for one in results if one.was_new])

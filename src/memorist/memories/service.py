@@ -56,15 +56,17 @@ class Memories(Reading):
         idempotency_key: str | None = None,
         also: Callable[[Writer, Sequence[Remembered]], None] | None = None,
         finish: Callable[[Memory], Memory] = lambda memory: memory,
+        beside: Mapping[str, Any] | None = None,
     ) -> list[Remembered]:
         """Store all drafts durably, or none. A fact that its owner already has in that scope and category is not
         written again: it comes back with `was_new=False`. `also` writes what belongs to them in the same transaction.
-        `finish` makes of each memory what is stored, where that names its own id; a retry is known by the draft alone.
+        `finish` makes of each memory what is stored, where that names its own id; a retry is known by the draft, and
+        by what the request asks for `beside`.
 
         Raises InvalidField, Forbidden, NameTaken, IdempotencyMismatch, IdempotencyInFlight or StoreError.
         """
         with self._watch.timed("remember", facts={"memorist.memories": len(drafts)}):
-            return self._remember(principal, drafts, idempotency_key, also, finish)
+            return self._remember(principal, drafts, idempotency_key, also, finish, beside)
 
     def _remember(
         self,
@@ -73,6 +75,7 @@ class Memories(Reading):
         idempotency_key: str | None,
         also: Callable[[Writer, Sequence[Remembered]], None] | None,
         finish: Callable[[Memory], Memory],
+        beside: Mapping[str, Any] | None,
     ) -> list[Remembered]:
         if len(drafts) > validation.MAX_BATCH:
             raise InvalidField(f"At most {validation.MAX_BATCH} memories are taken at once.", field="records")
@@ -91,7 +94,10 @@ class Memories(Reading):
             idempotency_key,
             None
             if idempotency_key is None
-            else [asdict(_as_stored(draft, memory)) for draft, memory in zip(drafts, prepared, strict=True)],
+            else [
+                *(asdict(_as_stored(draft, memory)) for draft, memory in zip(drafts, prepared, strict=True)),
+                *([beside] if beside else ()),
+            ],
             work,
             lambda results: [_remembered_to_record(one) for one in results],
             lambda records: [_remembered_from_record(one, principal.tenant) for one in records],
@@ -372,8 +378,10 @@ def _apply(before: Memory, changes: Mapping[str, Any], now: datetime, *, kept: b
 
 
 def _as_stored(draft: Draft, memory: Memory) -> Draft:
-    """What an idempotency key remembers of a request: nothing that the memory itself may not hold."""
-    return replace(draft, **{name: getattr(memory, name) for name in fields.REPLACED})
+    """What an idempotency key remembers of a request: nothing that the memory itself may not hold, and the session
+    whether the draft names it or who asks.
+    """
+    return replace(draft, session=memory.session, **{name: getattr(memory, name) for name in fields.REPLACED})
 
 
 def _remembered_to_record(result: Remembered) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from memorist.documents import media_type_of
-from memorist.errors import Invalid, InvalidField, PayloadTooLarge
+from memorist.errors import IdempotencyMismatch, Invalid, InvalidField, PayloadTooLarge
 from memorist.ingestion.service import Message
 from memorist.platform import validation
 from memorist.surfaces.cli.failures import exit_code_of
@@ -203,6 +203,10 @@ class _Ingesting:
             results = self.memory.add_messages(
                 session, batch, extract=self.extract, idempotency_key=_batch_key(session, first, batch)
             )
+        except IdempotencyMismatch:
+            # The key is made of the messages: they are there, stored with --no-extract or without, unlike now.
+            self.summary.already_there += len(batch)
+            return
         except InvalidField as error:
             counted = f"After {first} messages: " if first else ""
             raise InvalidField(counted + error.message, field=error.field) from error
