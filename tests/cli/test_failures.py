@@ -131,6 +131,16 @@ def test_arguments_that_are_no_text_are_refused() -> None:
     assert "UTF-8" in result.err
 
 
+def test_chat_without_a_language_model_is_an_error(cli: Cli) -> None:
+    cli.ok("remember", "hello")
+    plain = cli("chat", stdin=b"hi\nanybody there?\n")
+    assert (plain.code, plain.out) == (7, "")
+    assert plain.err.startswith("error: No language model is configured.")
+    assert plain.err.count("[llm_not_configured]") == 1
+    failed = cli("chat", "--json", stdin=b"hi\nanybody there?\n")
+    assert (failed.code, failed.error["code"]) == (7, "llm_not_configured")
+
+
 def test_stdin_that_is_no_text_is_refused(cli: Cli) -> None:
     assert cli("remember", "-", stdin=b"\xff").code == 2
     assert cli("remember", "-", stdin=b"").code == 2

@@ -393,8 +393,9 @@ def test_a_chat_keeps_its_conversation(tmp_path: Path, model: ScriptedServer) ->
 def test_chat_goes_on_after_an_answer_that_was_empty_or_cut_off(tmp_path: Path, model: ScriptedServer) -> None:
     model.scripts[:] = [says("", is_long=True), says("It is", is_long=True)]
     done = memorist(model, "chat", "--data", str(tmp_path), said="Hello.\nWho is there?\nGo on.\n")
-    assert (done.returncode, done.stdout) == (0, "It is\nNoted, I will remember that.\n")
+    assert (done.returncode, done.stdout) == (7, "It is\nNoted, I will remember that.\n")
     assert "without a word" in done.stderr
+    assert done.stderr.count("error: ") == 1
     assert done.stderr.count("The answer was cut off") == 1
 
 
@@ -403,6 +404,14 @@ def test_a_failed_turn_is_an_error_of_the_command(tmp_path: Path, model: Scripte
     done = memorist(model, "turn", "Hello.", "--data", str(tmp_path))
     assert done.returncode == 7
     assert "401" in done.stderr
+
+
+def test_a_failed_turn_of_a_chat_is_json_where_that_is_asked_for(tmp_path: Path, model: ScriptedServer) -> None:
+    model.always = lambda reply, _: reply.json({"error": "no"}, 401)
+    done = memorist(model, "chat", "--json", "--data", str(tmp_path), said="Hello.\nAnybody there?\n")
+    assert done.returncode == 7
+    assert done.stderr.startswith("The tenant local is new.")
+    assert [json.loads(line)["error"]["code"] for line in done.stderr.splitlines()[1:]] == ["turn_failed"] * 2
 
 
 def test_a_turn_that_is_worked_on_here_is_late_and_not_lost(

@@ -7,12 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from memorist.context.companion import Category
-from memorist.errors import MemoristError, TurnError
+from memorist.errors import LlmNotConfigured, MemoristError, TurnError
 from memorist.ids import new_id
 from memorist.ingestion.service import Message
 from memorist.memories.values import Memory
 from memorist.models.values import Stop
 from memorist.surfaces.cli.answers import answer_page
+from memorist.surfaces.cli.failures import report
 from memorist.surfaces.cli.flags import ANYWHERE, IDENTITY, Cursor, Flags, Limit, with_flags
 from memorist.surfaces.cli.speaking import speaking
 from memorist.surfaces.cli.terminal import note, print_json, printable
@@ -43,10 +44,15 @@ def turn(
 
 @with_flags(*ANYWHERE, *IDENTITY)
 def chat(flags: Flags, session: Session = None, no_memory: NoMemory = False) -> None:
-    """Talk with the language model, line by line, until /quit or the end of the input."""
+    """Talk with the language model, line by line, until /quit or the end of the input.
+
+    A turn that fails is told, and the conversation goes on. With --json, every event of a turn is one line. Where the
+    input is no terminal, the exit code tells that one failed.
+    """
     with speaking(flags) as memory:
         session = session or new_id("chat")
         said: list[Message] = []
+        failed = 0
         if sys.stdin.isatty():
             note("Write a line; /quit ends the conversation.")
         while (line := _line()) is not None:
@@ -55,12 +61,16 @@ def chat(flags: Flags, session: Session = None, no_memory: NoMemory = False) -> 
             said.append(Message("user", line))
             try:
                 answer = _take(memory, said, session, not no_memory, flags.as_json)
+            except LlmNotConfigured:
+                raise  # No line would be answered.
             except TurnError as error:
-                note(error.message)
+                failed = report(error, as_json=flags.as_json)
                 said.pop()
                 continue
             if answer:  # It may have been erased meanwhile.
                 said.append(Message("assistant", answer))
+    if failed and not sys.stdin.isatty():
+        raise typer.Exit(failed)
 
 
 @with_flags(*ANYWHERE, *IDENTITY)
