@@ -217,10 +217,36 @@ def test_an_unreadable_file_is_told(cli: Cli, folder: Path, monkeypatch: pytest.
     assert cli.texts() == {"before", "after"}
 
 
-def test_a_path_that_does_not_exist_is_refused_before_anything_is_stored(cli: Cli, folder: Path, data: Path) -> None:
-    (folder / "a.txt").write_text("x")
-    assert cli("ingest", str(folder), str(folder / "none")).code == 2
+def test_a_path_that_does_not_exist_is_told_and_the_others_go_on(cli: Cli, folder: Path, data: Path) -> None:
+    missing = str(folder / "none.md")
+    alone = cli("ingest", missing, "--title", "x")
+    assert (alone.code, alone.err.splitlines()[1:]) == (
+        2, [f"error: {missing}: It cannot be read: No such file or directory."]
+    )  # fmt: skip
     assert not data.exists()
+    (folder / "a.txt").write_text("x")
+    assert cli("ingest", missing, str(folder / "a.txt"), "--title", "x").code == 2
+    result = cli("ingest", missing, str(folder), "--json")
+    assert (result.code, result.json["files"]) == (2, 1)
+    assert result.json["failed"] == [{"path": missing, "message": "It cannot be read: No such file or directory."}]
+    assert cli.texts() == {"x"}
+
+
+def test_a_folder_that_cannot_be_listed_is_told(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "closed").mkdir()
+    (folder / "a.txt").write_text("x")
+    listed = os.scandir
+
+    def refuse(path: str) -> Any:
+        if Path(path).name == "closed":
+            raise PermissionError(13, "Permission denied", path)
+        return listed(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "scandir", refuse)
+        result = cli("ingest", str(folder), "--json")
+    assert (result.code, Path(result.json["failed"][0]["path"]).name) == (2, "closed")
+    assert cli.texts() == {"x"}
 
 
 def test_a_message_that_is_too_long_is_named(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

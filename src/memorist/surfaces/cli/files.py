@@ -54,6 +54,14 @@ class SkippedFile:
 
 
 @dataclass(frozen=True, slots=True)
+class UnreadableFile:
+    """A path that was named, or a folder below one, at which nothing can be read."""
+
+    path: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class Conversation:
     """Messages that follow each other; `number` is None where the file is a single conversation."""
 
@@ -61,18 +69,18 @@ class Conversation:
     messages: Iterator[Message]
 
 
-def find_files(paths: Sequence[str]) -> Iterator[FoundFile | SkippedFile]:
+def find_files(paths: Sequence[str]) -> Iterator[FoundFile | SkippedFile | UnreadableFile]:
     """The files among the paths and below the folders among them, in the order of their names.
 
     What is named itself is taken in any case; below a folder, what is hidden, a link or no text is skipped.
-    Raises Invalid where a path does not exist.
     """
     for text in paths:
         path = Path(text)
         try:
             status = path.stat()
         except (OSError, ValueError) as error:
-            raise Invalid(f"{text} cannot be read: {getattr(error, 'strerror', error)}.", field="path") from error
+            yield UnreadableFile(text, f"It cannot be read: {getattr(error, 'strerror', error)}.")
+            continue
         if stat.S_ISDIR(status.st_mode):
             yield from _below(path)
         elif stat.S_ISREG(status.st_mode):
@@ -81,9 +89,10 @@ def find_files(paths: Sequence[str]) -> Iterator[FoundFile | SkippedFile]:
             yield SkippedFile(text, "no file")
 
 
-def _below(root: Path) -> Iterator[FoundFile | SkippedFile]:
+def _below(root: Path) -> Iterator[FoundFile | SkippedFile | UnreadableFile]:
+    closed: list[OSError] = []
     # Links are not followed, so that no loop of them, and nothing outside of the folder, is walked into.
-    for folder, subfolders, names in os.walk(root, onerror=_refuse):
+    for folder, subfolders, names in os.walk(root, onerror=closed.append):
         here = Path(folder)
         for name in sorted(subfolders):
             reason = "hidden" if name.startswith(".") else "a link" if (here / name).is_symlink() else None
@@ -93,10 +102,8 @@ def _below(root: Path) -> Iterator[FoundFile | SkippedFile]:
         subfolders.sort()
         for name in sorted(names):
             yield _taken(root, here / name)
-
-
-def _refuse(error: OSError) -> None:
-    raise Invalid(f"{error.filename} cannot be read: {error.strerror}.", field="path") from error
+    for error in closed:
+        yield UnreadableFile(str(error.filename), f"It cannot be read: {error.strerror}.")
 
 
 def _taken(root: Path, path: Path) -> FoundFile | SkippedFile:

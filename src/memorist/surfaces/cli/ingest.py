@@ -21,6 +21,7 @@ from memorist.surfaces.cli.files import (
     Format,
     FoundFile,
     SkippedFile,
+    UnreadableFile,
     find_files,
     format_of,
     in_batches,
@@ -85,25 +86,31 @@ def ingest(
         validation.identifier("session", session)
     summary = _Summary()
     found = list(_found(paths, summary))
-    if title is not None and len(found) != 1:
-        raise InvalidField(f"--title is for one document, and there are {len(found)} files.", field="title")
-    with speaking(flags) as memory:
-        step = _Ingesting(memory, summary, session, title, shared, not no_extract)
-        try:
-            with _bytes_of(found) as moved:
-                for number, one in enumerate(found):
-                    step.take(one, format_, partial(moved, number))
-                    moved(number, one.size)
-        except BaseException:
-            _note(summary)
-            raise
-        summary.waiting = _finish(memory, no_wait=no_wait)
+    count = len(found) + len(summary.failed)
+    if title is not None and count != 1:
+        raise InvalidField(f"--title is for one document, and there are {count} files.", field="title")
+    if found or not summary.failed:  # No database is made for what cannot be read.
+        with speaking(flags) as memory:
+            step = _Ingesting(memory, summary, session, title, shared, not no_extract)
+            try:
+                _take_all(step, found, format_)
+            except BaseException:
+                _note(summary)
+                raise
+            summary.waiting = _finish(memory, no_wait=no_wait)
     if flags.as_json:
         print_json(asdict(summary))
     else:
         _note(summary)
     if summary.failed:
         raise typer.Exit(exit_code_of(Invalid()))
+
+
+def _take_all(step: "_Ingesting", found: list[FoundFile], format_: Format) -> None:
+    with _bytes_of(found) as moved:
+        for number, one in enumerate(found):
+            step.take(one, format_, partial(moved, number))
+            moved(number, one.size)
 
 
 def _finish(memory: Verbs, *, no_wait: bool) -> int | None:
@@ -125,6 +132,8 @@ def _found(paths: list[str], summary: _Summary) -> Iterator[FoundFile]:
     for one in find_files(paths):
         if isinstance(one, SkippedFile):
             summary.skipped.append(asdict(one))
+        elif isinstance(one, UnreadableFile):
+            summary.failed.append(asdict(one))
         else:
             yield one
 
