@@ -53,12 +53,25 @@ def test_the_other_vocabulary_and_stdin(cli: Cli) -> None:
 def test_lines_that_cannot_be_understood_are_told(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"role": "user", "content": "I prefer tabs."}) + "\n{broken\n")
-    assert "1 lines could not be understood" in cli.ok("extract", str(path)).err
+    assert "1 line could not be understood, and was skipped." in cli.ok("extract", str(path)).err
 
 
 def test_what_cannot_be_read_is_an_error(cli: Cli, tmp_path: Path) -> None:
     assert cli("extract", str(tmp_path / "nowhere.txt")).code == 2
     assert cli("extract", str(tmp_path)).code == 2
+
+
+def test_what_is_not_utf_8_is_refused(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "chat.txt"
+    path.write_bytes("User: I prefer Käse.".encode("latin-1"))
+    refused = cli("extract", str(path), "--json")
+    assert (refused.code, refused.error["message"]) == (2, f"{path} is not valid UTF-8.")
+    assert "The text from stdin is not valid UTF-8." in cli("extract", "-", stdin=path.read_bytes()).err
+    assert cli.texts() == set()
+
+
+def test_what_has_no_category_is_shown_without_one(cli: Cli, chat: str) -> None:
+    assert "None" not in cli.ok("extract", chat, "--vocabulary", "facts").out
 
 
 def test_a_language_model_is_asked_where_there_is_one(cli: Cli, chat: str, monkeypatch: pytest.MonkeyPatch) -> None:

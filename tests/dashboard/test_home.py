@@ -9,10 +9,11 @@ import pytest
 from playwright.sync_api import expect
 
 from memorist.ingestion.service import Message
-from memorist.memories.values import Draft, Kind
+from memorist.memories.values import AskedCount, Draft, Kind
 from memorist.platform.values import Owner, Role
 from memorist.recall.values import Question
 from memorist.surfaces.dashboard.pages.charts import HEIGHT, draw_growth, draw_recalls
+from memorist.surfaces.dashboard.wording import speaking
 from memorist.testing import make_doubt, new_tenant
 from memorist.testing.clocks import START
 from memorist.views.values import DayCount
@@ -272,7 +273,7 @@ def test_recalls_and_conversations_of_today(people: People, tenant: str, ada: Pe
     recalled = page.get_by_role("region", name="Recalled lately")
     expect(recalled).to_contain_text("When does the workshop open? brought back The workshop opens in May.")
     expect(page.get_by_role("region", name="What agents used")).to_contain_text("coder")
-    expect(page.get_by_role("region", name="Recalls a day")).to_contain_text("1 recalls in the last 30 days")
+    expect(page.get_by_role("region", name="Recalls a day")).to_contain_text("1 recall in the last 30 days, today 1.")
     talks = page.get_by_role("region", name="Conversations today")
     expect(talks).to_contain_text("1 message")
     talks.get_by_role("link", name="Shall we open in June?").click()
@@ -308,3 +309,17 @@ def test_growth_says_something_at_any_age(age: int) -> None:
 def test_charts_of_nothing() -> None:
     assert draw_growth([], START.date()).words == "Nothing is kept yet."
     assert draw_recalls([], START.date()).words == "0 recalls in the last 30 days, today 0."
+
+
+@pytest.mark.parametrize(
+    ("language", "grown", "asked"),
+    [
+        ("en", ": 1 fact; 1 in the last 7 days.", "1 recall in the last 30 days, today 1."),
+        ("de", ": 1 Fakt; davon 1 in den letzten 7 Tagen.", "1 Abruf in den letzten 30 Tagen, heute 1."),
+    ],
+)
+def test_charts_of_one_say_so_in_each_language(language: str, grown: str, asked: str) -> None:
+    today = START.date()
+    with speaking(language):
+        assert grown in draw_growth([DayCount(today, Kind.FACT, 1)], today).words
+        assert draw_recalls([AskedCount(today, None, 1, 0)], today).words == asked

@@ -69,7 +69,11 @@ def _read(file: str) -> str:
         raise Invalid(f"{file} cannot be read: {getattr(error, 'strerror', error)}.", field="file") from error
     if len(content) > MAX_BYTES:
         raise PayloadTooLarge(f"{file} has more than {MAX_BYTES:,} bytes. Split it.")
-    return content.decode("utf-8", "replace")
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        what = "The text from stdin" if file == "-" else file
+        raise Invalid(f"{what} is not valid UTF-8.", field="file") from error
 
 
 def _bytes_of(path: Path) -> bytes:
@@ -133,7 +137,7 @@ def _show_extracted(flags: Flags, extracted: ExtractedMemories) -> None:
 
 def _table(items: Sequence[dict[str, Any]]) -> None:
     if items:
-        rows = [[str(one["category"]), one["content"], f"{one['confidence']:.2f}"] for one in items]
+        rows = [[one["category"] or "", one["content"], f"{one['confidence']:.2f}"] for one in items]
         print_table(["category", "memory", "confidence"], rows, whole=["category", "confidence"])
 
 
@@ -141,7 +145,8 @@ def _note_left_out(skipped: int, dropped: Mapping[str, int]) -> None:
     if dropped:
         note(f"{told_dropped(dropped)}.")
     if skipped:
-        note(f"{skipped} lines could not be understood, and were skipped.")
+        were = "was" if skipped == 1 else "were"
+        note(f"{counted(skipped, 'line')} could not be understood, and {were} skipped.")
 
 
 def _usage(usage: Usage) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from itertools import accumulate
 from memorist.memories.kinds import KINDS
 from memorist.memories.values import AskedCount, Kind
 from memorist.surfaces.dashboard import wording
-from memorist.surfaces.dashboard.wording import day_of_this_year, number, say
+from memorist.surfaces.dashboard.wording import day_of_this_year, number, say, say_n
 from memorist.views.values import DayCount
 
 WIDTH = 600
@@ -69,7 +69,10 @@ def draw_growth(days: Sequence[DayCount], today: date) -> Plot:
     each = [[written[kind, back] for back in reversed(range(len(ends)))] for kind in kinds]
     counts = list(zip(*map(accumulate, each), strict=True)) or [()] * len(ends)
     names = tuple(say(KINDS[kind].many) for kind in kinds)
-    now = ", ".join(f"{number(count)} {name}" for count, name in zip(counts[-1], names, strict=True))
+    now = ", ".join(
+        f"{number(count)} {say(KINDS[kind].one if count == 1 else KINDS[kind].many)}"
+        for count, kind in zip(counts[-1], kinds, strict=True)
+    )
     lately = sum(one.memories for one in days if one.day > today - timedelta(days=7))
     words = say("Nothing is kept yet.")
     if days:
@@ -85,9 +88,10 @@ def draw_recalls(asked: Sequence[AskedCount], today: date) -> Plot:
     for one in asked:
         by_day[one.day] += one.questions
     total = sum(by_day[day] for day in days)
-    words = say(
-        "{total} recalls in the last {days} days, today {today}.",
-        total=number(total),
+    words = say_n(
+        "{n} recall in the last {days} days, today {today}.",
+        "{n} recalls in the last {days} days, today {today}.",
+        total,
         days=RECALL_DAYS,
         today=number(by_day[today]),
     )
