@@ -73,6 +73,19 @@ def test_key_adds_a_job_once(core: Core, ada: Principal) -> None:
     assert jobs.run_due(ada.tenant) == 0
 
 
+@pytest.mark.parametrize(("error", "status"), [(None, JobStatus.DONE), (NotFound("Gone."), JobStatus.DEAD)])
+def test_job_that_is_over_tells_when_it_ran(
+    core: Core, ada: Principal, error: Exception | None, status: JobStatus
+) -> None:
+    clock = FrozenClock()
+    jobs = jobs_of(core, (lambda _: None) if error is None else failing(error), clock)
+    job = add(core, jobs, ada)
+    clock.advance(timedelta(seconds=3))
+    jobs.run_due(ada.tenant)
+    over = jobs.get(ada, job.id)
+    assert (over.status, over.run_at) == (status, clock.now())
+
+
 def test_failing_job_is_tried_again_later_each_time_and_is_dead_at_last(core: Core, ada: Principal) -> None:
     clock = FrozenClock()
     jobs = jobs_of(core, failing(LlmUnavailable("It is down.")), clock)

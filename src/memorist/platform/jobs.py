@@ -259,7 +259,8 @@ class Jobs:
     def _succeed(self, job: Job, result: Result | Callable[[Writer], Result], *, forget: bool) -> Job:
         def work(tx: Writer) -> Job:
             noted = result(tx) if callable(result) else result
-            done = replace(job, status=JobStatus.DONE, result=noted, error=None, updated_at=self._clock.now())
+            now = self._clock.now()
+            done = replace(job, status=JobStatus.DONE, run_at=now, result=noted, error=None, updated_at=now)
             if not tx.jobs.finish(done):
                 raise _GivenAway
             if forget:

@@ -314,7 +314,9 @@ class JobStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Work that was promised durably. It acts as `principal`; a `waiting` one is due at `run_at`."""
+    """Work that was promised durably. It acts as `principal`; a `waiting` one is due at `run_at`,
+    and one that is over ended then.
+    """
 
     id: str
     kind: str
