@@ -234,6 +234,8 @@ def test_index_is_finished_by_who_writes(served: Served, tenant: str) -> None:
 
 
 def test_erasure_has_a_receipt_that_can_be_verified(ada: httpx2.Client) -> None:
+    nothing = ada.post("/v1/records/erase", json={"ids": []})
+    assert assert_problem(nothing, 422, "invalid_field")["field"] == "ids"
     memory = remember(ada)
     receipt = ada.post("/v1/records/erase", json={"ids": [memory["id"]]}).json()
     assert receipt["counts"]["memories"] == 1

@@ -53,7 +53,7 @@ class Erasure:
         """
         ids = list(dict.fromkeys(parse_id("mem", memory_id) for memory_id in memory_ids))
         if not 0 < len(ids) <= validation.MAX_BATCH:
-            raise InvalidField(f"From 1 to {validation.MAX_BATCH} memories are erased at once.", field="memory_ids")
+            raise InvalidField(f"From 1 to {validation.MAX_BATCH} memories are erased at once.", field="ids")
         if (finished := self._finish_same(principal, ids)) is not None:
             return finished
         found = {m.id: m for m in self._store.read(principal.tenant, lambda tx: tx.memories.get_many(ids))}
