@@ -131,6 +131,12 @@ def test_arguments_that_are_no_text_are_refused() -> None:
     assert "UTF-8" in result.err
 
 
+def test_a_bad_key_is_told_in_words_of_the_command_line(cli: Cli) -> None:
+    told = cli("list", "--key", "mst_live_wrong").err
+    assert "--key or MEMORIST_API_KEY" in told
+    assert "Authorization" not in told
+
+
 def test_chat_without_a_language_model_is_an_error(cli: Cli) -> None:
     cli.ok("remember", "hello")
     plain = cli("chat", stdin=b"hi\nanybody there?\n")

@@ -8,7 +8,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from memorist.addresses import without_password
-from memorist.errors import Forbidden, Invalid, StoreUnavailable
+from memorist.errors import Forbidden, Invalid, StoreUnavailable, Unauthenticated
 from memorist.platform import access, acts, validation
 from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
@@ -198,7 +198,13 @@ class Door:
         """Who holds the API key; without one the operator of the database, who administers every tenant."""
         if not self.settings.api_key:
             return acts.by(Principal(validation.tenant_name(self.settings.tenant), Role.ADMIN, source=_SOURCE))
-        holder = self.core.identity.authenticate(self.settings.api_key, source=_SOURCE)
+        try:
+            holder = self.core.identity.authenticate(self.settings.api_key, source=_SOURCE)
+        except Unauthenticated as error:
+            raise Unauthenticated(
+                "The API key of --key or MEMORIST_API_KEY is not taken: it is none, is not known here, was revoked, or "
+                "has expired."
+            ) from error
         if self.flags.tenant not in (None, holder.tenant):
             raise Forbidden("This key belongs to another tenant.")
         return acts.by(holder)
