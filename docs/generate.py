@@ -140,8 +140,8 @@ def walk_commands() -> Iterator[tuple[str, Any]]:
 def _command(path: str, command: Any) -> str:
     shared = {option.name for option in (*STORE, *IDENTITY)} - _own_names(path)
     visible = [parameter for parameter in command.params if not parameter.hidden]
-    own = [parameter for parameter in visible if parameter.name not in shared]
-    also = [f"`{parameter.opts[-1]}`" for parameter in visible if parameter.name in shared]
+    also = [one for one in visible if one.name in shared and one.param_type_name != "argument"]
+    own = [one for one in visible if one not in also]
     with command.make_context(path, [], resilient_parsing=True) as context:
         lines = [_parameter(parameter, context) for parameter in own]
     usage = " ".join(["memorist", path, *map(_usage, own), "[OPTIONS]"])
@@ -151,14 +151,14 @@ def _command(path: str, command: Any) -> str:
         help_text,
         f"Usage: `{' '.join(usage.split())}`",
         "\n".join(lines),
-        f"[Shared options](#shared-options): {', '.join(also)}.",
+        f"[Shared options](#shared-options): {', '.join(f'`{one.opts[-1]}`' for one in also)}.",
     ]
     return "\n\n".join(filter(None, parts))
 
 
 def _own_names(path: str) -> set[str]:
     # There they say whom the key is for, not who acts.
-    return {"user", "agent"} if path == "keys create" else set()
+    return {"user", "agent"} if path in ("keys create", "tokens create") else set()
 
 
 def _usage(parameter: Any) -> str:

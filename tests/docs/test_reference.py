@@ -72,6 +72,11 @@ def test_every_command_is_described_with_every_option(path: tuple[str, ...], com
         if not parameter.hidden and parameter.param_type_name == "option":
             for option in parameter.opts:
                 assert option in section, option
+        if not parameter.hidden and parameter.param_type_name == "argument":
+            name = (parameter.metavar or parameter.name.upper()).strip("[]")
+            (usage,) = [line for line in section.splitlines() if line.startswith("Usage: ")]
+            assert name in usage, name
+            assert f"\n- `{name}" in section or f"\n- `[{name}" in section, name
 
 
 def test_every_exit_code_is_listed() -> None:
