@@ -278,11 +278,10 @@ class ReadToolOutputArguments(Arguments):
 def _read_tool_output(core: Core, principal: Principal, arguments: ReadToolOutputArguments) -> Outcome:
     with _about("tool_output_key"):
         memory, content = core.ingestion.read_tool_output(principal, arguments.tool_output_key)
-    meta = memory.meta or {}
-    result = {
+    result: dict[str, Any] = {
         "tool_output_key": output_key(memory),
         "tool_call_id": memory.source_ref,
-        "tool_name": meta.get("tool_name"),
+        "tool_name": memory.meta_text("tool_name"),
         "content": content,
     }
     if arguments.offset is not None or arguments.limit is not None:

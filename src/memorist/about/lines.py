@@ -38,13 +38,10 @@ def is_of_profile(memory: Memory) -> bool:
 
 
 def person_of(memory: Memory) -> str:
-    about = (memory.meta or {}).get("about")
-    return about if isinstance(about, str) and about else USER
+    return memory.meta_text("about") or USER
 
 
 def line_of(memory: Memory, topic: str) -> ProfileLine:
-    meta = memory.meta or {}
-    stated = meta.get("stated")
     importance = memory.relevance if memory.relevance is not None else memory.confidence
     said = memory.event_time or memory.created_at
     day = day_in(memory.content)
@@ -58,7 +55,7 @@ def line_of(memory: Memory, topic: str) -> ProfileLine:
         said,
         day,
         1.0 if importance is None else importance,
-        stated if isinstance(stated, int) else 1,
+        max(memory.meta_whole("stated") or 1, 1),
         sources_of(memory),
         memory.excerpt,
     )

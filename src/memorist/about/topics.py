@@ -98,8 +98,8 @@ class Topics:
 
 
 def _said(fact: Memory) -> str | None:
-    topic = (fact.meta or {}).get("topic")
+    topic = fact.meta_text("topic")
     if topic in _TOPICS:
-        return str(topic)
+        return topic
     category = fact.category or ""
     return category if category in _TOPICS else _OF_CATEGORIES.get(category)

@@ -61,10 +61,8 @@ class ProfileLine:
 
 def sources_of(memory: Memory) -> tuple[str, ...]:
     """The messages that a fact was found in, and what it is said to come from."""
-    meta = memory.meta or {}
-    merged = meta.get("sources")
-    named = [*(merged if isinstance(merged, list) else ()), meta.get("message_id"), memory.source_ref]
-    return tuple(dict.fromkeys(source for source in named if isinstance(source, str)))
+    named = [*(memory.meta_texts("sources") or ()), memory.meta_text("message_id"), memory.source_ref]
+    return tuple(dict.fromkeys(source for source in named if source is not None))
 
 
 @dataclass(frozen=True, slots=True)

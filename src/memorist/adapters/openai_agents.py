@@ -106,13 +106,12 @@ def _fits_in_note(item: dict[str, Any]) -> bool:
 
 
 def _item(memory: Memory) -> "TResponseInputItem":
-    meta = memory.meta or {}
-    kept = meta.get(_ITEM)
+    kept = (memory.meta or {}).get(_ITEM)
     if kept == _IN_CONTENT:
         kept = json.loads(memory.content)
-    if kept is None:
+    if not isinstance(kept, dict):
         # A message that came another way.
-        kept = {"role": meta.get("role", "user"), "content": memory.content}
+        kept = {"role": memory.meta_text("role") or "user", "content": memory.content}
     return cast("TResponseInputItem", kept)
 
 

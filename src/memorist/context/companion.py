@@ -222,7 +222,7 @@ class Companion:
         return self._store.read(principal.tenant, lambda tx: tx.memories.find_duplicate(owner.user, owner.agent, key))
 
     def _has_insight(self, principal: Principal, tested: Memory) -> bool:
-        same_as = finding_key(str((tested.meta or {}).get("finding_id")))
+        same_as = finding_key(tested.meta_text("finding_id") or "")
         insight = Draft(
             tested.content, Kind.FACT, category=Category.INSIGHT, same_as=same_as, governed_by=Governor.COMPANION
         )

@@ -95,8 +95,8 @@ def fenced_lines(texts: Iterable[str]) -> str:
 def entry_text(memory: Memory) -> str:
     """For a tested hypothesis its verdict, the text, and what the test found."""
     text = shortened(one_line(memory.content))
-    meta = memory.meta or {}
-    effect, verdict = (one_line(str(meta.get(name, ""))) for name in ("effect", "verdict"))
+    effect, verdict = memory.meta_value("effect"), one_line(memory.meta_text("verdict") or "")
+    effect = "" if effect is None else one_line(str(effect))
     if not effect or not verdict:
         return text
     is_insight = memory.category == "insight"

@@ -81,5 +81,4 @@ def _nearest(text: str, part: str, about: int) -> int | None:
 
 def _begin_of(chunk: Memory, longest: int) -> int:
     """Where a chunk says that it begins: an import brings any metadata."""
-    begin = (chunk.meta or {}).get("start")
-    return min(max(begin, 0), longest) if isinstance(begin, int) else 0
+    return min(max(chunk.meta_whole("start") or 0, 0), longest)

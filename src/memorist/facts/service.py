@@ -296,7 +296,7 @@ def _owner_of(principal: Principal, scope: FactScope) -> Owner:
 def _goes_on_from(one: Memory, other: Memory) -> bool:
     """Whether one of two facts quotes the message that the other was learned from."""
     return any(
-        (two.meta or {}).get("message_id") in lifecycle.quoted_in(quoting.kind, quoting.meta)
+        two.meta_text("message_id") in lifecycle.quoted_in(quoting.kind, quoting.meta)
         for quoting, two in ((one, other), (other, one))
     )
 

@@ -182,13 +182,10 @@ def _merged_meta(older: Memory, kept: Memory) -> dict[str, Any]:
     return meta
 
 
-def _noted(memory: Memory) -> tuple[int | None, list[str] | None]:
+def _noted(memory: Memory) -> tuple[int | None, tuple[str, ...] | None]:
     """How often a fact was stated and from what it is known, where that was noted when it was merged."""
-    meta = memory.meta or {}
-    stated, sources = meta.get(STATED), meta.get(SOURCES)
-    is_count = isinstance(stated, int) and not isinstance(stated, bool) and stated > 0
-    are_texts = isinstance(sources, list) and all(isinstance(one, str) for one in sources)
-    return stated if is_count else None, sources if are_texts else None
+    stated = memory.meta_whole(STATED)
+    return stated if stated is not None and stated > 0 else None, memory.meta_texts(SOURCES)
 
 
 def _since(memory: Memory) -> datetime:
@@ -214,7 +211,7 @@ def insert_doubt(tx: Writer, doubt: Doubt) -> bool:
 def age_of(memory: Memory) -> tuple[datetime, str, datetime, str]:
     """Which of two facts is the newer one. No two are equal, so that a chain never turns back on itself."""
     # Messages of one time were stored in their order, and may be read in any.
-    said_in = str((memory.meta or {}).get("message_id") or memory.id)
+    said_in = memory.meta_text("message_id") or memory.id
     return known_since(memory), said_in, memory.created_at, memory.id
 
 

@@ -56,13 +56,9 @@ def understood_by(said: Sequence[T], of: Callable[[T], Utterance]) -> list[T]:
 
 def utterance_of(row: Memory, *, is_live: bool = False) -> Utterance:
     """A stored message; `is_live`: it was said when it was stored."""
-    meta = row.meta or {}
     said_at = row.event_time or (row.created_at if is_live else None)
-    there = None if said_at is None else with_offset(said_at, meta.get(UTC_OFFSET, 0))
-    speaker = meta.get("speaker")
-    # Earlier versions kept anything there that a caller gave.
-    name = speaker if isinstance(speaker, str) else None
-    return Utterance(role_of(str(meta.get("role"))), row.content, name, there)
+    there = None if said_at is None else with_offset(said_at, row.meta_whole(UTC_OFFSET) or 0)
+    return Utterance(role_of(row.meta_text("role") or ""), row.content, row.meta_text("speaker"), there)
 
 
 def _names(rows: Sequence[Memory]) -> dict[str, str]:

@@ -165,8 +165,8 @@ class Parts:
             (str(fact.source_ref), fact.excerpt or ""): fact.id
             for fact in tx.surroundings.list_learned_of(list(speakers), _MOST_LEARNED)
             if (fact.is_current(now) or fact.superseded_by is not None)
-            and (fact.meta or {}).get(EXTRACTOR) == LOCAL
-            and (fact.meta or {}).get("about") != speakers[str(fact.source_ref)]
+            and fact.meta_text(EXTRACTOR) == LOCAL
+            and fact.meta_text("about") != speakers[str(fact.source_ref)]
             and not self._facts.is_settled(tx, fact.id)
         }
 

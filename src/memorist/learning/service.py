@@ -292,7 +292,7 @@ class Extraction:
 
     def promise(self, tx: Writer, principal: Principal, session: str, messages: Sequence[Memory]) -> None:
         """Promise to look for facts in messages of a session, inside the transaction that stores them."""
-        if any((row.meta or {}).get("role") == "user" or (row.meta or {}).get("speaker") for row in messages):
+        if any(row.meta_text("role") == "user" or row.meta_text("speaker") for row in messages):
             payload = {
                 "session": session,
                 "project": None,

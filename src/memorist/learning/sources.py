@@ -128,7 +128,7 @@ class Sources:
         rows = [
             memory
             for memory in self._rows(tx, principal, session, Kind.TOOL_OUTPUT)
-            if not memory.repeats or (memory.meta or {}).get("tool_name") == _READS_OUTPUTS
+            if not memory.repeats or memory.meta_text("tool_name") == _READS_OUTPUTS
         ]
         found: list[str] = []
         left = _MOST_LOOKED_AT
@@ -151,20 +151,20 @@ class Sources:
 
 
 def _is_short(memory: Memory) -> bool:
-    return int((memory.meta or {}).get("size", 0)) <= _LONG_OUTPUT
+    return (memory.meta_whole("size") or 0) <= _LONG_OUTPUT
 
 
 def _end_of(tx: Reader, owner: Owner, session: str, most: int) -> tuple[list[Memory], bool]:
     """The last messages of a session, and whether the last of all came with a turn that failed."""
     last = tx.surroundings.last_said(owner, session, most)
-    turn_id, is_of_turn, _ = str((last[-1].meta or {}).get("key") if last else "").partition("/")
+    turn_id, is_of_turn, _ = ((last[-1].meta_text("key") if last else None) or "").partition("/")
     turn = tx.turns.get(turn_id) if is_of_turn else None
     return last, turn is not None and turn.status == "failed"
 
 
 def _is_same(last: Memory, one: Utterance) -> bool:
     """Whether the last message of a session is what is said now."""
-    is_there = last.status is not Status.SOFT_DELETED and role_of(str((last.meta or {}).get("role"))) == one.role
+    is_there = last.status is not Status.SOFT_DELETED and role_of(last.meta_text("role") or "") == one.role
     return is_there and last.content == preview_of(one.content, validation.MAX_CONTENT)
 
 
@@ -173,12 +173,10 @@ def _keys_of(messages: Iterable[Memory]) -> set[str]:
     found: set[str] = set()
     seen: Counter[str] = Counter()
     for memory in messages:
-        meta = memory.meta or {}
-        found.add(str(meta.get("key")))
+        found.add(memory.meta_text("key") or "")
         # Not every client names who speaks.
-        for digest in {
-            digest_of(role_of(str(meta.get("role"))), name, memory.content) for name in (meta.get("speaker"), None)
-        }:
+        role = role_of(memory.meta_text("role") or "")
+        for digest in {digest_of(role, name, memory.content) for name in (memory.meta_text("speaker"), None)}:
             found.add(f"{digest}-{seen[digest]}")
             seen[digest] += 1
     return found

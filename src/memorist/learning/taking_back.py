@@ -32,16 +32,16 @@ def taken_back(tx: Reader, sources: Sequence[Memory], session: str, quoted: Set[
     return {
         fact.id
         for fact in tx.memories.get_many(_learned_from(tx, before.id))
-        if (fact.meta or {}).get("message_id") == before.id and is_last_said(fact.excerpt or "", before.content)
+        if fact.meta_text("message_id") == before.id and is_last_said(fact.excerpt or "", before.content)
     }
 
 
 def _is_of_user(row: Memory) -> bool:
-    return row.kind is Kind.CHAT_MESSAGE and (row.meta or {}).get("role") == "user"
+    return row.kind is Kind.CHAT_MESSAGE and row.meta_text("role") == "user"
 
 
 def _is_reply(row: Memory) -> bool:
-    return row.kind is not Kind.CHAT_MESSAGE or (row.meta or {}).get("role") in ("assistant", "tool")
+    return row.kind is not Kind.CHAT_MESSAGE or row.meta_text("role") in ("assistant", "tool")
 
 
 def _learned_from(tx: Reader, message_id: str) -> list[str]:

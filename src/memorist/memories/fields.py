@@ -184,8 +184,8 @@ def checked(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def project_of(memory: Memory) -> str | None:
     """The project of a memory as it was given."""
-    given = (memory.meta or {}).get(PROJECT_AS_GIVEN)
-    is_same = isinstance(given, str) and memory.project is not None and validation.project(given) == memory.project
+    given = memory.meta_text(PROJECT_AS_GIVEN)
+    is_same = given is not None and memory.project is not None and validation.project(given) == memory.project
     return given if is_same else memory.project
 
 

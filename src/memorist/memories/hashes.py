@@ -63,13 +63,14 @@ def with_own_hashes(memory: Memory) -> Memory:
 
 
 def _keys_of(memory: Memory) -> set[str]:
-    meta = memory.meta or {}
-    if memory.kind is Kind.CHAT_MESSAGE and memory.session is not None and "key" in meta:
-        return {message_key(memory.session, str(meta["key"]))}
+    key = memory.meta_text("key")
+    if memory.kind is Kind.CHAT_MESSAGE and memory.session is not None and key is not None:
+        return {message_key(memory.session, key)}
     if memory.governed_by is not Governor.COMPANION:
         return set()
     values = {name: getattr(memory, name) for name in _WHAT_COUNTS}
-    found = {dedup_key(memory.id, values, finding_key(str(meta["finding_id"])))} if "finding_id" in meta else set()
+    finding_id = memory.meta_text("finding_id")
+    found = set() if finding_id is None else {dedup_key(memory.id, values, finding_key(finding_id))}
     return found | {memory.id}
 
 

@@ -43,16 +43,14 @@ class Searchable:
 
 
 def searchable(memory: Memory) -> Searchable:
-    meta = memory.meta or {}
     if memory.repeats:
-        return Searchable(text=_text(meta.get("tool_name")), speaker="", date="", context="")
+        return Searchable(text=memory.meta_text("tool_name") or "", speaker="", date="", context="")
     moment = memory.event_time or memory.created_at
-    headings = meta.get("heading_path")
     return Searchable(
         text=_named(memory),
         speaker=speaker_of(memory),
         date=passages.spoken_date(moment),
-        context=" > ".join(map(_text, headings)) if isinstance(headings, list) else "",
+        context=" > ".join(memory.meta_texts("heading_path") or ()),
     )
 
 
@@ -68,10 +66,9 @@ def _named(memory: Memory) -> str:
 
 def speaker_of(memory: Memory) -> str:
     """Who or what said it; '' where nobody is named."""
-    meta = memory.meta or {}
     if memory.repeats:
         return ""
-    return _text(meta.get("speaker")) or _text(meta.get("tool_name")) or _text(meta.get("role"))
+    return memory.meta_text("speaker") or memory.meta_text("tool_name") or memory.meta_text("role") or ""
 
 
 def as_turn(memory: Memory) -> str:
@@ -98,7 +95,3 @@ def standing(memory: Memory) -> Standing:
     if not is_kept or memory.repeats or memory.anonymized_at is not None:
         return Standing.GONE
     return Standing.RETIRED if memory.is_past else Standing.LIVE
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""

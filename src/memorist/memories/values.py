@@ -164,6 +164,29 @@ class Memory:
     def agent(self) -> str | None:
         return self.owner.agent
 
+    def meta_text(self, name: str) -> str | None:
+        """What `meta` has under a name of ours, where that is a text: it is the caller's own, and may be anything."""
+        value = (self.meta or {}).get(name)
+        return value if isinstance(value, str) else None
+
+    def meta_texts(self, name: str) -> tuple[str, ...] | None:
+        """The same, where that is a list of nothing but texts."""
+        value = (self.meta or {}).get(name)
+        are_texts = isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
+        return tuple(value or ()) if are_texts else None
+
+    def meta_whole(self, name: str) -> int | None:
+        """The same, where that is a whole number of at most 64 bits."""
+        value = (self.meta or {}).get(name)
+        if not isinstance(value, int) or isinstance(value, bool):
+            return None
+        return value if -(2**63) <= value < 2**63 else None
+
+    def meta_value(self, name: str) -> str | int | float | None:
+        """The same, where that is a text or a number."""
+        value = (self.meta or {}).get(name)
+        return value if isinstance(value, str | float) else self.meta_whole(name)
+
     @property
     def repeats(self) -> bool:
         """Whether it only says again what other memories say: such an output is kept, and not found itself."""

@@ -180,8 +180,7 @@ def what_is_said(memory: Memory) -> object:
     """Equal where messages, or facts, say the same of the same one: whoever is told one of them knows all."""
     if memory.kind not in (Kind.FACT, Kind.CHAT_MESSAGE):
         return memory.id
-    meta = memory.meta or {}
-    of_whom = tuple(str(meta.get(name)) for name in ("role", "speaker", "about"))
+    of_whom = tuple(memory.meta_text(name) for name in ("role", "speaker", "about"))
     # Who gave one of them a deadline means it apart from the other.
     said = (memory.content_hash, memory.expires_at)
     return (memory.kind, memory.user, memory.project, memory.name, of_whom, said)

@@ -327,19 +327,18 @@ def said_at(memory: Memory) -> datetime:
 
 def speaker_of(memory: Memory) -> str:
     """Who said it: by name, or as what they spoke; '' where that is not known."""
-    meta = memory.meta or {}
-    role = meta.get("role")
-    default = {"user": memory.user, "human": memory.user, "assistant": memory.agent}.get(str(role))
-    return str(meta.get("speaker") or default or role or meta.get("tool_name") or "")
+    role = memory.meta_text("role") or ""
+    default = {"user": memory.user, "human": memory.user, "assistant": memory.agent}.get(role)
+    return memory.meta_text("speaker") or default or role or memory.meta_text("tool_name") or ""
 
 
 def is_of_a_tool(memory: Memory) -> bool:
-    return memory.kind is Kind.TOOL_OUTPUT or (memory.meta or {}).get("role") in ("tool", "function")
+    return memory.kind is Kind.TOOL_OUTPUT or memory.meta_text("role") in ("tool", "function")
 
 
 def title_of(lines: Sequence[Memory]) -> str:
     """What the conversation is called where it came from, or its first words."""
-    named = next((title for one in lines if isinstance(title := (one.meta or {}).get("title"), str) and title), None)
+    named = next((title for one in lines if (title := one.meta_text("title"))), None)
     words = " ".join((named or lines[0].content[: 4 * _TITLE]).split())
     return words if len(words) <= _TITLE else f"{words[:_TITLE].rsplit(' ', 1)[0]} …"
 

@@ -155,8 +155,8 @@ def _segments(text: str, chunks: Sequence[Memory], begins: int, *, to_the_end: b
 
 
 def _edge(chunk: Memory, name: str, default: int) -> int:
-    value = (chunk.meta or {}).get(name)
-    return value if isinstance(value, int) else default
+    value = chunk.meta_whole(name)
+    return default if value is None else value
 
 
 def _paragraphs(text: str) -> list[str]:

@@ -1,6 +1,5 @@
 """Everything about one memory, in whatever state it is: where it comes from, how it got here, and what comes next."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -173,19 +172,18 @@ def _looks_after(principal: Principal, memory: Memory) -> bool:
 
 
 def _origin(tx: Reader, principal: Principal, memory: Memory, now: datetime) -> Origin:
-    meta = memory.meta or {}
     if memory.kind is Kind.DOCUMENT_CHUNK:
         before, after = tx.surroundings.chunks_around(memory, 1, 1)
         has_document = bool(memory.source_ref) and tx.documents.get(memory.owner, memory.source_ref or "") is not None
         return Origin(memory, tuple(before), tuple(after), has_document=has_document)
     if memory.kind is not Kind.FACT:
-        is_longer = memory.kind is Kind.TOOL_OUTPUT and _number(meta, "size") > len(memory.content)
+        is_longer = memory.kind is Kind.TOOL_OUTPUT and (memory.meta_whole("size") or 0) > len(memory.content)
         return replace(
             _conversation(tx, principal, memory, memory.session, now), source=memory, is_payload_longer=is_longer
         )
     turn_id = memory.source_ref if memory.source_ref and memory.source_ref.startswith("turn_") else None
     source = _source(tx, principal, memory, now)
-    session = source.session if source is not None else memory.session or _text(meta, "session_id")
+    session = source.session if source is not None else memory.session or memory.meta_text("session_id")
     found = _conversation(tx, principal, source or memory, session, now)
     has_turn = turn_id is not None and access.reads_entries(principal) and tx.turns.get(turn_id) is not None
     return replace(found, source=source, turn_id=turn_id, has_turn=has_turn)
@@ -193,7 +191,7 @@ def _origin(tx: Reader, principal: Principal, memory: Memory, now: datetime) -> 
 
 def _source(tx: Reader, principal: Principal, memory: Memory, now: datetime) -> Memory | None:
     """The message that a fact was learned from, where it is still there."""
-    for named in (_text(memory.meta or {}, "message_id"), memory.source_ref):
+    for named in (memory.meta_text("message_id"), memory.source_ref):
         if named and named.startswith("mem_"):
             found = tx.memories.get(named)
             if found is not None and access.sees(principal, found) and found.is_in_use(now):
@@ -211,16 +209,6 @@ def _conversation(tx: Reader, principal: Principal, memory: Memory, session: str
         after=tuple(one for one in after if one.is_in_use(now) and access.sees(principal, one)),
         session=session,
     )
-
-
-def _text(meta: Mapping[str, object], name: str) -> str | None:
-    value = meta.get(name)
-    return value if isinstance(value, str) else None
-
-
-def _number(meta: Mapping[str, object], name: str) -> int:
-    value = meta.get(name)
-    return value if isinstance(value, int) else 0
 
 
 # What may be done

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from memorist import words
 from memorist.ingestion.values import output_key
 from memorist.memories.kinds import KINDS, source_of
+from memorist.memories.searchable import speaker_of
 from memorist.memories.values import Kind, Memory
 from memorist.recall.values import Hit, Recalled
 from memorist.surfaces.cli.terminal import one_line, print_rendered
@@ -93,14 +94,9 @@ def _below(hit: Hit, *, with_ids: bool) -> Iterator[str]:
 
 def _origin(memory: Memory) -> Iterator[str]:
     """Who said it and when, or where it stands."""
-    meta = memory.meta or {}
-    headings = meta.get("heading_path")
-    speaker = meta.get("speaker") or meta.get("tool_name") or meta.get("role")
+    headings = memory.meta_texts("heading_path")
     yield KINDS[memory.kind].one
-    if isinstance(headings, list):
-        yield one_line(" > ".join(map(str, headings)))
-    elif isinstance(speaker, str):
-        yield one_line(speaker)
+    yield one_line(" > ".join(headings) if headings else speaker_of(memory))
     yield f"{memory.event_time or memory.created_at:%Y-%m-%d}"
 
 

@@ -342,15 +342,14 @@ def _content(new: NewDocument) -> str | bytes:
 
 
 def _message_row(memory: Memory) -> dict[str, Any]:
-    meta = dict(memory.meta or {})
-    meta.pop(UTC_OFFSET, None)
+    told_apart = {UTC_OFFSET, *(name for name in ("role", "speaker") if memory.meta_text(name) is not None)}
     return {
         "id": memory.id,
-        "role": meta.pop("role", "user"),
+        "role": memory.meta_text("role") or "user",
         "content": memory.content,
-        "name": meta.pop("speaker", None),
+        "name": memory.meta_text("speaker"),
         "event_time": None if memory.event_time is None else to_iso(memory.event_time),
-        "meta": meta,
+        "meta": {name: value for name, value in (memory.meta or {}).items() if name not in told_apart},
         "created_at": to_iso(memory.created_at),
     }
 

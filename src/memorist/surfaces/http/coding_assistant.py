@@ -208,7 +208,7 @@ def encode(memory: Memory) -> dict[str, Any]:
     """A memory in the words of this API."""
     return {
         "id": str(to_uuid(memory.id)),
-        "sessionId": memory.session or (memory.meta or {}).get("session_id"),
+        "sessionId": memory.session or memory.meta_text("session_id"),
         "projectPath": project_of(memory),
         "chunkType": memory.category,
         "content": memory.content,

@@ -166,8 +166,9 @@ def add_finding(request: Request, new: NewFinding) -> Response:
 
 def encode(memory: Memory) -> dict[str, Any]:
     """A memory in the words of this API."""
-    meta = memory.meta or {}
-    is_finding = memory.category in (Category.INSIGHT, TESTED) and "finding_id" in meta
+    finding: dict[str, Any] = {name: memory.meta_text(name) for name in FindingMeta.model_fields if name != "effect"}
+    finding |= {"effect": memory.meta_value("effect")}
+    is_finding = memory.category in (Category.INSIGHT, TESTED) and None not in finding.values()
     # What a turn learned is the companion's own; through another door anybody may name any source.
     source = memory.source_ref or "" if memory.governed_by is Governor.COMPANION else ""
     return {
@@ -177,7 +178,7 @@ def encode(memory: Memory) -> dict[str, Any]:
         "created_at": to_iso(memory.created_at),
         "source_turn_id": source if source.startswith("turn_") else None,
         "confidence": memory.confidence,
-        "meta": {name: meta.get(name) for name in FindingMeta.model_fields} if is_finding else None,
+        "meta": finding if is_finding else None,
     }
 
 

@@ -127,7 +127,7 @@ def _session(given: str) -> str:
 
 def _kept(visit: Visit, session: str) -> list[Message]:
     found = visit.core.conversations.last(visit.principal, visit.principal.user or "", session, MAX_MESSAGES)
-    said = [Message(str((one.meta or {}).get("role")), one.content) for one in found]
+    said = [Message(one.meta_text("role") or "", one.content) for one in found]
     return [one for one in said if one.role in _ROLES]
 
 

@@ -53,7 +53,7 @@ class SpokenLine:
     @property
     def blocks(self) -> list[RenderedBlock]:
         """An agent's words are Markdown, as models write; a person's, and what facts rest on, stay as they are."""
-        is_plain = self.facts or self.is_cut or (self.memory.meta or {}).get("role") != "assistant"
+        is_plain = self.facts or self.is_cut or self.memory.meta_text("role") != "assistant"
         return [] if is_plain else blocks_of(self.memory.content, "text/markdown")
 
     @property

@@ -150,7 +150,7 @@ def _shown(visit: Visit, dossier: Dossier) -> dict[str, Any]:
         "event_words": EVENTS,
         "governor": RULES[memory.governed_by],
         "may_happen": what_may_happen(memory, dossier),
-        "heading_path": _heading_path(memory),
+        "heading_path": memory.meta_texts("heading_path") or (),
         "confirmation": say(CONFIRMATION),
     }
 
@@ -164,8 +164,3 @@ def _lines(dossier: Dossier) -> list[SourceLine]:
     memory, origin = dossier.memory, dossier.origin
     source = [] if origin.source is None else [line_of(origin.source, memory.excerpt)]
     return [*map(line_of, origin.before), *source, *map(line_of, origin.after)]
-
-
-def _heading_path(memory: Memory) -> list[str]:
-    path = (memory.meta or {}).get("heading_path")
-    return [str(part) for part in path] if isinstance(path, list) else []

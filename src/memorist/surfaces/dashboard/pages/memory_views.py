@@ -247,8 +247,7 @@ class MemoryLine:
     @property
     def title(self) -> str:
         """What it is called: by its name, or where it stands in a document."""
-        headings = (self.memory.meta or {}).get("heading_path")
-        return self.memory.name or (" › ".join(map(str, headings)) if isinstance(headings, list) else "")
+        return self.memory.name or " › ".join(self.memory.meta_texts("heading_path") or ())
 
     @property
     def is_editable(self) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from memorist import tools, words
 from memorist.memories.kinds import KINDS
+from memorist.memories.searchable import speaker_of
 from memorist.memories.values import Memory
 from memorist.platform.tokens import count_tokens
 from memorist.recall.values import Hit, Recalled
@@ -175,12 +176,7 @@ def marked(text: str, query: str) -> tuple[AnswerPiece, ...]:
 
 def _origin(memory: Memory) -> Iterator[str]:
     """Where it is from: its kind, who said it or where it stands, and what it is about."""
-    meta = memory.meta or {}
-    headings = meta.get("heading_path")
-    speaker = meta.get("speaker") or meta.get("tool_name") or meta.get("role")
+    headings = memory.meta_texts("heading_path")
     yield say(KINDS[memory.kind].one)
-    if isinstance(headings, list) and headings:
-        yield " › ".join(map(str, headings))
-    elif isinstance(speaker, str) and speaker:
-        yield speaker
-    yield from filter(None, (memory.name, memory.category, memory.project))
+    said_by = " › ".join(headings) if headings else speaker_of(memory)
+    yield from filter(None, (said_by, memory.name, memory.category, memory.project))

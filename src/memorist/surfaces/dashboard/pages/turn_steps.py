@@ -59,7 +59,7 @@ def answer_of(story: TurnStory) -> str:
 
 
 def asked_of(story: TurnStory) -> list[str]:
-    said = [memory.content for memory in story.said if (memory.meta or {}).get("role") == "user"]
+    said = [memory.content for memory in story.said if memory.meta_text("role") == "user"]
     return said or requested(story.turn)
 
 
