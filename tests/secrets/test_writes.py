@@ -88,6 +88,47 @@ def test_numbers_can_be_secrets(core: Core, ada: Principal) -> None:
     }
 
 
+PASSWORD = "hunter" + "2Xy9"
+GONE = "[REDACTED:secret-assignment]"
+
+
+@pytest.mark.parametrize(
+    ("meta", "kept"),
+    [
+        ({"password": {"value": PASSWORD}}, {"password": {"value": GONE}}),
+        ({"secret": ["a", {"x": PASSWORD}]}, {"secret": ["a", {"x": GONE}]}),
+        ({"credentials": {"db": {"prod": PASSWORD}}}, {"credentials": {"db": {"prod": GONE}}}),
+        ({"password": 1234.5678}, {"password": GONE}),
+        ({"card": float("4242" * 4)}, {"card": "[REDACTED:card-number]"}),
+    ],
+)
+def test_value_is_judged_by_the_nearest_name_of_a_secret(
+    core: Core, ada: Principal, meta: dict[str, object], kept: dict[str, object], stored: Stored
+) -> None:
+    [result] = core.memories.remember(ada, [Draft("how to sign in", meta=meta)])
+    assert result.memory.meta == kept
+    output = core.ingestion.add_tool_output(ada, "s", tool_call_id="c", tool_name="t", content=[meta])
+    assert json.loads(output.preview) == [kept]
+    for memory in (result.memory, output.memory):
+        [event] = redactions(core, ada, memory)
+        assert sum(event.payload["rules"].values()) == 1
+    assert PASSWORD.encode() not in stored()
+
+
+def test_what_stands_beside_a_secret_is_left_alone(core: Core, ada: Principal) -> None:
+    meta = {
+        "password": {"algorithm": "argon2id", "createdAt": 1735689600, "user_name": "ada_l0velace"},
+        "client_secret": {"pattern": "^[A-Z]{9}$"},
+        "token": {"type": "bearer", "expires_in": 3600000},
+        "secret": 0.98765432,
+        "scores": [4111.111111111111, 1234567.25, 0.4111111111111111],
+    }  # fmt: skip
+    [result] = core.memories.remember(ada, [Draft("how to sign in", meta=meta)])
+    assert result.memory.meta == meta
+    output = core.ingestion.add_tool_output(ada, "s", tool_call_id="c", tool_name="t", content=[meta])
+    assert json.loads(output.preview) == [meta]
+
+
 def test_same_fact_with_another_secret_is_the_same_fact(core: Core, ada: Principal, token: str) -> None:
     first, second = (core.memories.remember(ada, [Draft(f"use {one}")])[0] for one in (token, new_token()))
     assert not second.was_new

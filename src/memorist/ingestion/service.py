@@ -2,6 +2,7 @@
 
 import json
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -19,7 +20,7 @@ from memorist.memories.service import Memories
 from memorist.memories.values import QUOTES, Draft, Kind, Memory, Remembered, Retention, Trust
 from memorist.platform import access, validation
 from memorist.platform.paging import Cursors, Page, page_of
-from memorist.platform.redaction import Redaction, counted
+from memorist.platform.redaction import Counts, Redaction, counted
 from memorist.platform.values import Owner, Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.secrets import SecretFinding
@@ -148,7 +149,8 @@ class Ingestion:
         NotFound where what it quotes was erased meanwhile.
         """
         validation.identifier("session", session)
-        content = validation.text("content", _as_text(content), longest=validation.MAX_TOOL_OUTPUT, empty=True)
+        content, inside = _as_text(content, self._redaction)
+        content = validation.text("content", content, longest=validation.MAX_TOOL_OUTPUT, empty=True)
         validation.text("tool_call_id", tool_call_id, longest=validation.MAX_LINE, one_line=True)
         validation.text("tool_name", tool_name, longest=validation.MAX_IDENTIFIER, one_line=True)
         # Before anything is made of it: a preview may cut a secret in two, and a hash of it could be guessed.
@@ -175,8 +177,8 @@ class Ingestion:
                 raise NotFound("A memory that this output repeats was erased meanwhile.")
             if preview != content:
                 tx.tool_outputs.insert(results[0].memory.id, content)
-            if whole.findings:
-                self._memories.rows.record_redaction(tx, principal, results[0].memory, counted(whole.findings))
+            if rules := Counter(inside) + Counter(counted(whole.findings)):
+                self._memories.rows.record_redaction(tx, principal, results[0].memory, rules)
 
         (stored,) = self._memories.remember(
             principal,
@@ -346,12 +348,16 @@ def _naming_its_key(memory: Memory) -> Memory:
     return with_hashes(replace(memory, content=memory.content.replace(_SOME_KEY, output_key(memory))))
 
 
-def _as_text(content: Any) -> Any:
-    """What a tool returned as text. Raises InvalidField for what is not JSON."""
+def _as_text(content: Any, redaction: Redaction) -> tuple[Any, Counts]:
+    """What a tool returned as text, and what was found in JSON that its text does not give away. Raises InvalidField
+    for what is not JSON.
+    """
     if content is None or isinstance(content, str):
-        return content
+        return content, {}
     try:
-        return json.dumps(content, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False)
+        plain, found = redaction.without_hidden(content)
+        return (json.dumps(plain, ensure_ascii=False, allow_nan=False) if found else text), found
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidField.of("content", "must be a text, or JSON without NaN, infinity or cycles.") from error
 

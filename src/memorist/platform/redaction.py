@@ -3,6 +3,7 @@
 Texts have their secrets replaced. An identifier cannot: what it names could no longer be found, so it is refused.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -23,8 +24,17 @@ M = TypeVar("M", bound=Mapping[str, Any])
 
 # Between texts that are looked at together: no rule reaches over it.
 _BETWEEN = "\n\0\n"
-_LEAST_NUMBER = 10**5
+_FEWEST_DIGITS = 6
+_LEAST_NUMBER = 10 ** (_FEWEST_DIGITS - 1)
 """Numbers below it are neither cards nor passwords."""
+# What stands under such a name beside a secret is not the secret.
+_SAYS_WHAT_ELSE = re.compile(
+    r"(?i)(?:^|[_.$-]|(?<=[a-z])(?=(?-i:[A-Z])))(?:id|ids|name|type|kind|user|username|login|account|owner|e?mail|host|port|"
+    r"ur[il]|ref|path|file|domain|issuer|audience|subject|region|zone|provider|scopes?|roles?|permissions?|alg|algorithm|"
+    r"method|format|encoding|pattern|regex|version|revision|state|status|label|title|description|comment|note|hint|help|"
+    r"message|error|policy|rules?|length|size|count|score|min|max|limit|date|time|timestamp|ttl|at|in|by|on|age|expires|"
+    r"expiry|expiration|created|updated|modified|rotated|iat|exp|nbf|hash|digest|checksum|fingerprint)$"
+)
 
 
 class Secrets(StrEnum):
@@ -81,6 +91,14 @@ class Redaction:
                 changed[field] = _fitting(field, found.text, holding[field])
         return changed, dict(counts)
 
+    def without_hidden(self, value: Any) -> tuple[Any, Counts]:
+        """A JSON value without the secrets in it that its text does not give away, and what was found: what stands deep
+        under a name such as `password`, and numbers with a fraction.
+        """
+        counts: Counter[str] = Counter()
+        is_looked_at = self._enabled and _may_hide_secrets(value)
+        return (_plain(value, counts) if is_looked_at else value), counts
+
     def json(self, value: M) -> M:
         """A JSON object without secrets in its names and values."""
         return _plain(value, Counter()) if self._enabled and _hold_a_secret([value]) else value
@@ -119,7 +137,7 @@ def _hold_a_secret(values: Iterable[Any]) -> bool:
         (texts if isinstance(value, str) else objects).append(value)
     if objects:
         texts += _strings(objects)
-    return bool(redact(_BETWEEN.join(texts)).findings) or (bool(objects) and _names_secrets(objects))
+    return bool(redact(_BETWEEN.join(texts)).findings) or (bool(objects) and _may_hide_secrets(objects))
 
 
 def _strings(value: Any) -> list[str]:
@@ -136,12 +154,12 @@ def _strings(value: Any) -> list[str]:
         elif isinstance(item, list | tuple):
             pending += item
         elif _is_long_number(item):
-            found.append(str(item))
+            found.append(_digits_of(item))
     return found
 
 
-def _names_secrets(value: Any) -> bool:
-    """Whether something in a JSON value stands under a name such as `password`."""
+def _may_hide_secrets(value: Any) -> bool:
+    """Whether something in a JSON value stands under a name such as `password`, or is a long number with a fraction."""
     pending = [value]
     while pending:
         item = pending.pop()
@@ -151,20 +169,42 @@ def _names_secrets(value: Any) -> bool:
             pending += item.values()
         elif isinstance(item, list | tuple):
             pending += item
+        elif isinstance(item, float) and _is_long_number(item):
+            return True
     return False
 
 
 def _plain(value: Any, counts: Counter[str], name: str = "") -> Any:
     if isinstance(value, Mapping):
-        return {_plain(str(key), counts): _plain(child, counts, str(key)) for key, child in value.items()}
+        return {_plain(str(key), counts): _plain(child, counts, _meant(str(key), name)) for key, child in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(child, counts, name) for child in value]
-    if isinstance(value, str) or _is_long_number(value):
-        found = redact_value(name, str(value)) if name else redact(str(value))
+    is_digits = _is_long_number(value) or (_is_long_fraction(value) and names_a_secret(name))
+    if isinstance(value, str) or is_digits:
+        text = value if isinstance(value, str) else _digits_of(value)
+        found = redact_value(name, text) if name else redact(text)
         counts.update(finding.rule for finding in found.findings)
         return found.text if found.findings else value
     return value
 
 
+def _meant(name: str, above: str) -> str:
+    """The name by which a value is judged: of a secret that it is a part of, where its own says nothing else."""
+    is_part = bool(above) and names_a_secret(above) and not names_a_secret(name) and not _SAYS_WHAT_ELSE.search(name)
+    return above if is_part else name
+
+
 def _is_long_number(value: Any) -> bool:
+    if isinstance(value, float):
+        return value.is_integer() and abs(value) >= _LEAST_NUMBER
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) >= _LEAST_NUMBER
+
+
+def _is_long_fraction(value: Any) -> bool:
+    # What is less than 1 is a share or a probability, and has as many digits as a division gives.
+    return isinstance(value, float) and abs(value) >= 1 and len(_digits_of(abs(value))) >= _FEWEST_DIGITS
+
+
+def _digits_of(value: float) -> str:
+    """A number as somebody would type it in: no secret has a fraction."""
+    return str(int(value)) if isinstance(value, int) or value.is_integer() else str(value).replace(".", "")
