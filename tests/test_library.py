@@ -4,13 +4,24 @@ import asyncio
 import inspect
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import memorist
 from memorist import AsyncMemorist, Draft, Kind, Memorist, Role
-from memorist.errors import Forbidden, InvalidCursor, InvalidField, InvalidSetting, NotFound, Unauthenticated
+from memorist.errors import (
+    Forbidden,
+    Invalid,
+    InvalidCursor,
+    InvalidField,
+    InvalidSetting,
+    MemoristError,
+    NotFound,
+    Unauthenticated,
+)
 from memorist.memories.values import Order, Status, Trust
 from memorist.platform.values import Owner
 from memorist.surfaces.library import AsyncHandle, Handle
@@ -259,3 +270,53 @@ def test_changes_are_followed_from_asyncio(database_url: str) -> None:
                 await anext(me.changes(after="99999999999999999-1"))
 
     asyncio.run(main())
+
+
+WRONG = (None, 5, True, [], {"a": 1}, b"x", "x", [5], object())
+"""Of these types one fits, and its value does not."""
+
+
+@pytest.mark.parametrize(
+    ("verb", "arguments"),
+    [
+        ("get", ["memory_id"]), ("events", ["memory_id"]), ("forget", ["memory_id"]), ("restore", ["memory_id"]),
+        ("edit", ["memory_id", "changes"]), ("history", ["fact_id"]), ("get_turn", ["turn_id"]),
+        ("get_job", ["job_id"]), ("read_tool_output", ["key"]), ("remember_all", ["drafts"]),
+        ("record_finding", ["finding"]),
+        ("add_messages", ["session", "messages"]), ("run_tool", ["name", "arguments"]), ("import_", ["lines"]),
+        ("turn", ["messages"]), ("turn_events", ["turn_id"]),
+    ],
+)  # fmt: skip
+def test_argument_of_a_wrong_type_is_an_error_of_ours(opened: Memorist, verb: str, arguments: list[str]) -> None:
+    me = opened.user("ada", tenant=new_tenant())
+    memory = me.remember("The user lives in Lisbon.").memory
+    fitting = {"memory_id": memory.id, "session": "s1", "name": "recall"}
+    # An empty list of drafts, messages or changes asks for nothing.
+    wrong = [(name, value) for name in arguments for value in WRONG if value != []]
+    for name, value in wrong:
+        given = [value if one == name else fitting.get(one, "x") for one in arguments]
+        with pytest.raises(MemoristError) as refused:
+            begin(getattr(me, verb), given)
+        assert type(refused.value) is not MemoristError, (name, value)
+
+
+def begin(verb: Callable[..., Any], given: list[Any]) -> None:
+    """What comes piece by piece begins with the first."""
+    done = verb(*given)
+    if isinstance(done, Iterator):
+        next(done)
+
+
+@pytest.mark.parametrize(
+    ("verb", "name"),
+    [
+        ("recall", "category"), ("recall", "project"), ("recall", "source_kinds"), ("recall", "why_not"),
+        ("context", "budget_tokens"), ("about", "person"), ("export", "kinds"), ("remember", "owner"),
+    ],
+)  # fmt: skip
+def test_option_of_a_wrong_type_is_an_error_of_ours(opened: Memorist, verb: str, name: str) -> None:
+    me = opened.user("ada", tenant=new_tenant())
+    given = () if verb in ("context", "about", "export") else ("Where?",)
+    for value in (b"x", {"a": 1}, object()):
+        with pytest.raises(Invalid):
+            list(getattr(me, verb)(*given, **{name: value}))

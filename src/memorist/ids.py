@@ -47,6 +47,8 @@ def new_id(prefix: str) -> str:
 
 def parse_id(prefix: str, text: str) -> str:
     """The canonical form of an id given as `prefix_ULID`, bare ULID or UUID. Raises InvalidId."""
+    if not isinstance(text, str):
+        raise InvalidId(f"An id is a text, such as {prefix}_01J9Z3K4M5N6P7Q8R9S0T1V2W3: give it as one.")
     candidate = text.removeprefix(f"{prefix}_")
     if candidate is not text and _CANONICAL.fullmatch(candidate):
         return text

@@ -118,7 +118,7 @@ def tools() -> tuple[Tool[Any], ...]:
 
 def get(name: str) -> Tool[Any]:
     """The tool of that name. Raises NotFound."""
-    tool = _TOOLS.get(name)
+    tool = _TOOLS.get(validation.kind_of("name", name, str, "the name of a tool"))
     if tool is None:
         raise NotFound(f"There is no tool {name[:60]!r}. There are {', '.join(_TOOLS)}.")
     return tool
@@ -145,7 +145,7 @@ def question_of(arguments: Mapping[str, Any]) -> Question:
 
 def schemas(format: str) -> list[dict[str, Any]]:
     """All tools as a model's API, or an MCP client, takes them. Raises InvalidField for an unknown format."""
-    shape = _SHAPES.get(format)
+    shape = _SHAPES.get(validation.kind_of("format", format, str, "a text"))
     if shape is None:
         raise InvalidField.of("format", f"must be one of {', '.join(get_args(Format))}.")
     return [shape(tool) for tool in tools()]

@@ -146,6 +146,8 @@ class Profiles:
         validation.page_limit(limit)
         slices = told_slices(principal)
         since = self._clock.now() - LATELY
+        if person is not None:
+            validation.kind_of("person", person, str, "a text")
         what = ("about", person, limit, self._topics.version)
         known = self._kept.of(principal, slices, what, lambda: self._made(principal, slices, person, limit, most_read))
         note_reading(self._store, principal, known.entries, self._clock.now())

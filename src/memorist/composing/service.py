@@ -118,7 +118,7 @@ class Composer:
         Raises as that does.
         """
         budget = self._budget if budget_tokens is None else budget_tokens
-        if not LEAST_TOKENS <= budget <= MOST_TOKENS:
+        if not LEAST_TOKENS <= validation.kind_of("budget_tokens", budget, int, "a whole number") <= MOST_TOKENS:
             raise InvalidField.of("budget_tokens", f"must be from {LEAST_TOKENS} to {MOST_TOKENS}.")
         validation.text("question", question, longest=validation.MAX_QUERY, empty=True)
         sheet = Sheet(budget, _HEADINGS)

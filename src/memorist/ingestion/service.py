@@ -195,7 +195,7 @@ class Ingestion:
 
         Raises NotFound or InvalidId.
         """
-        is_id = key.startswith("mem_")
+        is_id = isinstance(key, str) and key.startswith("mem_")
         memory_id = parse_id("mem", key) if is_id else "mem_" + parse_id("tout", key).removeprefix("tout_")
         try:
             memory = self._memories.get(principal, memory_id)
@@ -230,6 +230,8 @@ class Ingestion:
         self._redaction.refuse("document_id", document_id)
         self._redaction.refuse("media_type", media_type)
         title = self._redaction.text(title)[: validation.MAX_LINE]
+        if not isinstance(content, str | bytes):
+            raise InvalidField.of("content", "must be a text, or the bytes of a file.")
         extracted, findings = self._redaction.extracted(extract_text(content, media_type))
         validation.text("content", extracted.text, longest=validation.MAX_DOCUMENT)
         policy = self._store.read(principal.tenant, lambda tx: tx.policies.get(), snapshot=False)

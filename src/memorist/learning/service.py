@@ -127,7 +127,7 @@ class Extraction:
         """What `extract_transcript` does, and how it went."""
         if project is not None:
             validation.text("project", project, longest=validation.MAX_LINE, empty=True, one_line=True)
-        transcript = parse_transcript(text)
+        transcript = parse_transcript(validation.kind_of("transcript", text, str, "a text"))
         return self._read(
             principal,
             replace(

@@ -191,7 +191,7 @@ def project_of(memory: Memory) -> str | None:
 
 def check_draft(draft: Draft) -> dict[str, Any]:
     """What a draft gives, as it may be stored. Raises InvalidField for the first field that cannot be."""
-    values = dict(zip(_NAMES, _values_of(draft), strict=True))
+    values = dict(zip(_NAMES, _values_of(validation.kind_of("draft", draft, Draft, "a Draft")), strict=True))
     # What nobody gave needs no check: of most drafts that is nearly everything.
     values |= checked({name: value for name, value in values.items() if value is not _DEFAULTS[name]})
     if draft.name is not None:
@@ -208,7 +208,7 @@ def check_draft(draft: Draft) -> dict[str, Any]:
 
 def check_changes(changes: Mapping[str, Any]) -> dict[str, Any]:
     """What an edit changes, as it may be stored. Raises InvalidField, also where a field is not to be changed."""
-    for name in changes:
+    for name in validation.kind_of("changes", changes, Mapping, "an object"):
         if name not in EDITABLE:
             raise InvalidField.of(name, f"cannot be changed; {', '.join(sorted(EDITABLE))} can.")
     return checked(changes)

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -12,6 +12,7 @@ from memorist.errors import InvalidField
 from memorist.platform.values import Owner
 
 E = TypeVar("E", bound=StrEnum)
+T = TypeVar("T")
 
 MAX_CONTENT = 1_000_000
 MAX_TOOL_OUTPUT = 20_000_000
@@ -51,6 +52,20 @@ def text(field: str, value: str, *, longest: int, empty: bool = False, one_line:
     if one_line and _LINE_BREAK.search(value):
         raise InvalidField.of(field, "must be a single line.")
     return value
+
+
+def kind_of(field: str, value: T, wanted: type, said: str) -> T:
+    """The value, where it is of that type; `said` is what the type is called."""
+    if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is int):
+        raise InvalidField.of(field, f"must be {said}.")
+    return value
+
+
+def each(field: str, given: Iterable[T]) -> Iterator[T]:
+    """What is given one after the other."""
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise InvalidField.of(field, "must be a list.")
+    return iter(given)
 
 
 def slug(field: str, value: str) -> str:
@@ -160,6 +175,7 @@ def projects_around(value: str) -> tuple[str, ...]:
 
 
 def owner(value: Owner) -> Owner:
+    kind_of("owner", value, Owner, "an Owner")
     for field, name in (("user", value.user), ("agent", value.agent)):
         if name is not None:
             identifier(field, name)
@@ -176,7 +192,7 @@ def idempotency_key(value: str) -> str:
 
 def event_number(value: int) -> int:
     """Which event of a turn was the last; 0 is before the first."""
-    if value < 0:
+    if kind_of("after", value, int, "the number of an event") < 0:
         raise InvalidField("The position must be the number of an event.", field="after")
     return value
 

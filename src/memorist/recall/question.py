@@ -89,7 +89,10 @@ def validated(principal: Principal, question: Question) -> Question:
         validation.fraction("min_score", question.min_score)
     kinds = question.source_kinds
     if kinds is not None:
-        kinds = tuple(validation.choice("source_kinds", kind, Kind) for kind in kinds)
+        kinds = tuple(validation.choice("source_kinds", kind, Kind) for kind in validation.each("source_kinds", kinds))
+    for name, wanted in (("category", question.category), ("project", question.project)):
+        if wanted is not None:
+            validation.kind_of(name, wanted, str, "a text")
     return replace(
         question,
         scope=scope,

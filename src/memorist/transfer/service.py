@@ -54,7 +54,8 @@ class ImportReport:
 
 def chosen(kinds: Iterable[str] | None = None, since: datetime | None = None, until: datetime | None = None) -> Chosen:
     """What a caller asks an export for; without kinds it is all of them. Raises InvalidField."""
-    wanted = frozenset(validation.choice("kinds", kind, Kind) for kind in kinds or Kind)
+    given = Kind if kinds is None else validation.each("kinds", kinds)
+    wanted = frozenset(validation.choice("kinds", kind, Kind) for kind in given) or frozenset(Kind)
     moments = {"since": since, "until": until}
     return Chosen(wanted, *(None if at is None else validation.moment(name, at) for name, at in moments.items()))
 
@@ -188,7 +189,8 @@ class Transfer:
 
     def _parse(self, principal: Principal, lines: Iterable[str], after: int) -> Iterator[ExportLine]:
         number = 0
-        for number, line in enumerate(lines, start=1):
+        for number, line in enumerate(validation.each("lines", lines), start=1):
+            validation.kind_of("lines", line, str, "texts")
             if number == 1:
                 check_header(line)
             elif line.strip():

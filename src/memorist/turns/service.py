@@ -170,6 +170,7 @@ class Turns:
 
         Raises as that does, and NotFound or InvalidId where there is no such turn of the caller.
         """
+        validation.kind_of("finding", finding, Finding, "a Finding")
         turn = None if finding.source_turn_id is None else self.get(principal, finding.source_turn_id)
         recorded = self._means.companion.record(principal, finding)
         if turn is not None and recorded.was_new:

@@ -12,7 +12,7 @@ from memorist.memories.policies import PolicyChange
 from memorist.memories.policy import PolicyRevision
 from memorist.memories.sweeper import Sweep
 from memorist.memories.values import Kind
-from memorist.platform import access
+from memorist.platform import access, validation
 from memorist.platform.values import Principal
 from memorist.times import to_iso
 from memorist.transfer.service import ImportReport, chosen
@@ -181,7 +181,7 @@ def import_(lines: Iterable[str]) -> Verb[ImportReport]:
 
 def _import_calls(lines: Iterable[str]) -> Call[ImportReport]:
     """A call for each part of the lines; each answer counts what was done so far."""
-    parts = _parts(iter(lines))
+    parts = _parts(validation.each("lines", lines))
     total = ImportReport()
 
     def next_call(_: Any = None) -> Call[ImportReport] | None:

@@ -118,7 +118,7 @@ def part(text: str) -> str:
         return text.replace(".", "%2E")  # As they are they would be taken for steps of the path.
     try:
         return quote(text, safe="")
-    except UnicodeEncodeError as error:
+    except (UnicodeEncodeError, TypeError) as error:
         raise InvalidField("What is sent must be text in Unicode, without a lone surrogate.") from error
 
 

@@ -58,7 +58,7 @@ def remember(
 
 def remember_all(drafts: Iterable[Draft], *, idempotency_key: str | None = None) -> Verb[List[Remembered]]:
     """Store all drafts in one transaction, or none."""
-    given = [*drafts]
+    given = [*validation.each("drafts", drafts)]
     body = told_as("data", List[Remembered])
     return Verb(
         lambda me: me.core.memories.remember(me.writing(), given, idempotency_key=idempotency_key),
@@ -95,7 +95,7 @@ def recall(
     )  # fmt: skip
 
     def ask() -> Call[Recalled]:
-        for kind in source_kinds or ():
+        for kind in () if source_kinds is None else validation.each("source_kinds", source_kinds):
             validation.choice("source_kinds", kind, Kind)
         return Call("POST", f"{RECORDS}/recall", told(Recalled), body=_given(question), reads=True)
 

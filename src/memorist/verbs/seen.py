@@ -53,7 +53,10 @@ def add_messages(
 
 def _messages(given: Iterable[Message | Mapping[str, Any]]) -> list[Message]:
     """Messages as they are, and made of mappings. Raises InvalidField."""
-    return [one if isinstance(one, Message) else _message(index, one) for index, one in enumerate(given)]
+    return [
+        one if isinstance(one, Message) else _message(index, one)
+        for index, one in enumerate(validation.each("messages", given))
+    ]
 
 
 def _message(index: int, given: Mapping[str, Any]) -> Message:
@@ -205,6 +208,8 @@ def run_tool(name: str, arguments: Mapping[str, Any], *, idempotency_key: str | 
 
     Raises NotFound, InvalidField or as the tool does.
     """
+
+    validation.kind_of("arguments", arguments, Mapping, "an object")
 
     def run(me: Acting) -> dict[str, Any]:
         toolbox = _toolbox()

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from memorist.platform import validation
 from memorist.platform.values import TokenRights, UserToken
 from memorist.verbs.kinds import Call, Verb, told, told_as, without_none
 
@@ -21,6 +22,7 @@ def create_token(
     For service and admin keys. It ends with its time, with the key that made it, and when the user is erased. Raises
     Forbidden or InvalidField.
     """
+    validation.kind_of("lifetime", lifetime, timedelta, "a timedelta")
     body = without_none(user=user, agent=agent, rights=rights, lifetime=lifetime.total_seconds())
     return Verb(
         lambda me: me.core.user_tokens.create(me.writing(), user, agent=agent, rights=rights, lifetime=lifetime),
