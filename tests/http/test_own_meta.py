@@ -25,9 +25,7 @@ NAMES = (*OF_FACTS, *OF_WHAT_WAS_SAID, *OF_DOCUMENTS, *FindingMeta.model_fields)
 VALUES: dict[str, Any] = {
     "text": "12 KB",
     "true": True,
-    "number": -7,
     "huge number": 10**40,
-    "fraction": 1.5,
     "null": None,
     "list": ["drinks", {"chat": 1}, 3],
     "object": {"chat": 1, "id": [2]},
