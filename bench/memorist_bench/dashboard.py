@@ -80,6 +80,8 @@ _PAGES = {
 }
 # What a page asks for while somebody types.
 _TYPED = {"memories, while typing": "/memories?kind=any&q={typed}", "palette, while typing": "/palette?q={typed}"}
+# Who looks at everybody's is shown no turn: it may repeat what only its user reads.
+_OF_ONE_USER = frozenset({"turn"})
 _DEEP_PAGES = 20
 _STARTS_WITHIN_S = 60
 _TAG = re.compile(r"<[a-z][^>]*\shx-get=\"([^\"]+)\"[^>]*>")
@@ -196,6 +198,8 @@ class _ViewTimings:
         self._views: list[_View] = []
         for whose, suffix in (("", ""), (_EVERYBODY, " (everybody)")):
             for name, pattern in (_PAGES | _TYPED).items():
+                if whose and name in _OF_ONE_USER:
+                    continue
                 paths = [f"/dashboard{pattern.format(**values)}" for values in filled.examples()]
                 is_typed = name in _TYPED
                 paths = list(dict.fromkeys(paths))
