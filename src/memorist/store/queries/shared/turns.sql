@@ -46,11 +46,10 @@ WHERE tenant_id = :tenant AND turn_id = :turn_id AND seq > :after ORDER BY seq L
 -- How many events a turn has.
 SELECT coalesce(max(seq), 0) FROM turn_events WHERE tenant_id = :tenant AND turn_id = :turn_id
 
--- name: has_emptied_events
--- Whether a turn was told what was erased since: what named that has nothing left.
-SELECT 1 FROM turn_events
-WHERE tenant_id = :tenant AND turn_id = :turn_id AND event IN ('memory.injected', 'tool.completed') AND data = :nothing
-LIMIT 1
+-- name: list_told_to_turn
+-- What the events of a turn say that its model was told.
+SELECT data FROM turn_events
+WHERE tenant_id = :tenant AND turn_id = :turn_id AND event IN ('memory.injected', 'tool.completed')
 
 -- name: hold_turn
 -- Go on working on a turn, where nobody else has taken it.
