@@ -1,5 +1,7 @@
 """What is taken back is not kept, and what is said instead is: within a message, and from one to the next."""
 
+from dataclasses import replace
+
 import pytest
 
 from memorist.core import Core
@@ -120,6 +122,23 @@ def test_a_correction_replaces_what_was_learned_of_the_message_before(
         core.ingestion.add_messages(ada, "s-1", said)
         core.jobs.run_due(ada.tenant)
     assert contents(core, ada) == [CORRECTED, "User lives in Rome."]
+
+
+@pytest.mark.parametrize(
+    ("then", "expected"),
+    [("Just kidding.", []), ("Sorry, I meant cashews.", [CORRECTED])],
+    ids=["taken back", "corrected"],
+)
+def test_a_user_who_is_called_as_the_judge_is_takes_back_like_others(
+    open_with: OpenCore, ada: Principal, then: str, expected: list[str]
+) -> None:
+    local = replace(ada, user="local")
+    core = open_with(judge_model="local")
+    core.facts.remember(local, "User is allergic to pollen.")
+    for said in ("I am allergic to peanuts.", then):
+        core.ingestion.add_messages(local, "s-1", [Message("user", said)])
+        core.jobs.run_due(ada.tenant)
+    assert contents(core, local) == sorted(["User is allergic to pollen.", *expected])
 
 
 def test_nobody_corrects_what_another_said() -> None:

@@ -15,7 +15,7 @@ from memorist.memories.values import Memory, Status
 from memorist.platform import access
 from memorist.platform.actors import actor_of, event_by
 from memorist.platform.attempts import until_written
-from memorist.platform.values import Principal
+from memorist.platform.values import Event, Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock
 
@@ -132,11 +132,9 @@ class Superseding:
         back, or decided a doubt for it.
         """
         events = tx.events.of([memory_id])
-        # Who decides a doubt stands there in the judge's place.
-        decided = [one for one in events if one.actor is not None and one.payload.get("judge") == one.actor]
         return (
             tx.memories.get(memory_id) is None
-            or bool(decided)
+            or any(map(_is_decided, events))
             or any(event.event_type not in _OF_ITSELF for event in events)
         )
 
@@ -186,6 +184,14 @@ def _noted(memory: Memory) -> tuple[int | None, tuple[str, ...] | None]:
     """How often a fact was stated and from what it is known, where that was noted when it was merged."""
     stated = memory.meta_whole(STATED)
     return stated if stated is not None and stated > 0 else None, memory.meta_texts(SOURCES)
+
+
+def _is_decided(event: Event) -> bool:
+    """Whether somebody decided a doubt: they stand there in the judge's place, and are not more or less sure. A user
+    may be called as a judge is.
+    """
+    by_actor = event.actor is not None and event.payload.get("judge") == event.actor
+    return by_actor and event.event_type != "judged" and "confidence" not in event.payload
 
 
 def _since(memory: Memory) -> datetime:
