@@ -115,6 +115,36 @@ def test_value_is_judged_by_the_nearest_name_of_a_secret(
     assert PASSWORD.encode() not in stored()
 
 
+def test_json_that_a_tool_returns_as_text_is_looked_through_like_json(
+    core: Core, ada: Principal, token: str, stored: Stored
+) -> None:
+    told = {"key": token, "credentials": {"db": {"prod": PASSWORD}}, "port": 5432}
+    kept = {"key": MARKER, "credentials": {"db": {"prod": GONE}}, "port": 5432}
+    for indent in (None, 2):
+        text = json.dumps(told, indent=indent)
+        output = core.ingestion.add_tool_output(ada, "s", tool_call_id="c", tool_name="t", content=text)
+        assert output.preview == json.dumps(kept, indent=indent)
+        [event] = redactions(core, ada, output.memory)
+        assert sum(event.payload["rules"].values()) == 2
+    assert PASSWORD.encode() not in stored()
+    assert token.encode() not in stored()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"credentials": {"db": {"name": "ada"}},\n   "ids": [1,2 ]}',
+        '[2026-03-01] {"credentials": {"db"',
+        '{"password": ' + "[" * 100_000,
+        "[" + "9" * 5_000 + "]",
+        '{"a": 1, "a": 2}',
+    ],
+)
+def test_text_that_hides_nothing_or_is_no_json_stays_as_it_is(core: Core, ada: Principal, text: str) -> None:
+    output = core.ingestion.add_tool_output(ada, "s", tool_call_id="c", tool_name="t", content=text)
+    assert core.ingestion.read_tool_output(ada, output.key)[1] == text
+
+
 def test_what_stands_beside_a_secret_is_left_alone(core: Core, ada: Principal) -> None:
     meta = {
         "password": {"algorithm": "argon2id", "createdAt": 1735689600, "user_name": "ada_l0velace"},

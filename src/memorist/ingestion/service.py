@@ -354,14 +354,34 @@ def _as_text(content: Any, redaction: Redaction) -> tuple[Any, Counts]:
     """What a tool returned as text, and what was found in JSON that its text does not give away. Raises InvalidField
     for what is not JSON.
     """
-    if content is None or isinstance(content, str):
+    if content is None:
         return content, {}
+    if isinstance(content, str):
+        return _text_without_hidden(content, redaction)
     try:
         text = json.dumps(content, ensure_ascii=False, allow_nan=False)
         plain, found = redaction.without_hidden(content)
         return (json.dumps(plain, ensure_ascii=False, allow_nan=False) if found else text), found
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidField.of("content", "must be a text, or JSON without NaN, infinity or cycles.") from error
+
+
+def _text_without_hidden(text: str, redaction: Redaction) -> tuple[str, Counts]:
+    """A text that is JSON is written anew where a secret stands deep in it, and told with all that was found."""
+    if not text.lstrip().startswith(("{", "[")):
+        return text, {}
+    try:
+        if not redaction.without_hidden(json.loads(text))[1]:
+            return text, {}
+        # What the text gives away goes by itself, and leaves the rest of the text as it was.
+        found = redaction.found(text)
+        plain, hidden = redaction.without_hidden(json.loads(found.text))
+        if not hidden:
+            return text, {}
+        written = json.dumps(plain, ensure_ascii=False, indent=2 if "\n" in text.strip() else None)
+    except (ValueError, RecursionError):  # No JSON, or more than can be read: a text like others.
+        return text, {}
+    return written, dict(Counter(counted(found.findings)) + Counter(hidden))
 
 
 def message_draft(index: int, session: str, message: Message) -> Draft:
