@@ -15,6 +15,9 @@ _MOST_MEGABYTES = 400
 _SLOWEST_HELP = 5
 _RUNS = 21
 
+# What is tested together is locked together, the driver of an extra too.
+_OF_EXTRAS = ("psycopg", "psycopg-binary", "psycopg-pool")
+
 # What a new environment has before anything is installed.
 _TOOLS = ("pip", "setuptools", "wheel")
 _COUNT = f"""
@@ -45,10 +48,11 @@ def run() -> Results:
 
 
 def _install(environment: Path) -> None:
-    """As `make run` does, but not editable, so that the package itself is counted."""
+    """As `make run` does, but not editable, so that the package itself is counted, and without extras."""
     pip = [str(environment / "bin/pip"), "install", "--quiet", "--disable-pip-version-check"]
     _call(*pip, "--require-hashes", "--requirement", str(_PROJECT / "requirements/run.txt"))
     _call(*pip, "--no-deps", str(_PROJECT))
+    _call(pip[0], "uninstall", "--quiet", "--yes", *_OF_EXTRAS)
 
 
 def _interleaved(first: list[str], second: list[str]) -> tuple[list[float], list[float]]:
