@@ -314,6 +314,13 @@ def test_model_address_may_be_any_that_can_be_asked(load, good: str) -> None:
     assert load("", {"embedder_url": good}).settings.embedder_url == good
 
 
+@pytest.mark.parametrize("bad", ["http://ada:hunter2@host.example", "https://ada@host.example/memory", "http://:x@h"])
+def test_address_of_a_server_with_a_login_is_refused(load, bad: str) -> None:
+    with pytest.raises(InvalidSetting, match="must be an address without a name or a password") as caught:
+        load("", {"url": bad})
+    assert "hunter2" not in str(caught.value)
+
+
 @pytest.mark.parametrize("name", ["embedder_api_key", "reranker_api_key", "llm_api_key"])
 @pytest.mark.parametrize("bad", ["sk-“hunter2”", "hunter2\nhunter2", "hunter2\u2011"])
 def test_key_that_cannot_be_sent_is_refused_and_not_shown(load, name: str, bad: str) -> None:

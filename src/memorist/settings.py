@@ -29,6 +29,12 @@ def _address(value: str) -> str | None:
     return None if not value or _is_address(value) else "must be an http:// or https:// address"
 
 
+def _server_address(value: str) -> str | None:
+    # They would be sent in place of the key.
+    has_login = _is_address(value) and "@" in urlsplit(value).netloc
+    return "must be an address without a name or a password" if has_login else _address(value)
+
+
 def _is_address(value: str) -> bool:
     try:
         parts = urlsplit(value)
@@ -142,7 +148,7 @@ class Settings:
         "",
         "Address of a server that the command line, `memorist mcp` and the hooks talk to, with the API key, instead of "
         "opening the database. Empty: none.",
-        _address,
+        _server_address,
     )
     connection: str = _setting(
         "",

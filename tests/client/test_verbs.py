@@ -274,6 +274,22 @@ def test_client_without_a_key_or_with_a_strange_address_is_refused(monkeypatch: 
         Client("http://127.0.0.1:1", api_key="k", user="two words")
 
 
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+@pytest.mark.parametrize("address", ["http://ada:pass@127.0.0.1:9", "http://pass@localhost", "https://:pass@h/memory"])
+def test_address_with_a_password_is_refused_and_not_quoted(kind: type[Any], address: str) -> None:
+    with pytest.raises(errors.InvalidSetting) as caught:
+        kind(address, api_key="k")
+    assert "no password" in caught.value.message
+    assert "pass@" not in caught.value.message
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+@pytest.mark.parametrize("address", ["http://[::1", "http://localhost:port", "http://localhost\n"])
+def test_address_that_cannot_be_read_is_refused(kind: type[Any], address: str) -> None:
+    with pytest.raises(errors.InvalidSetting):
+        kind(address, api_key="k")
+
+
 def test_awaited_client_does_the_same(by_keyword: Served, tenant: str) -> None:
     async def main() -> None:
         async with AsyncClient(by_keyword.url, api_key=by_keyword.key(tenant, Role.USER, "ada")) as client:

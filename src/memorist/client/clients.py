@@ -40,9 +40,7 @@ def _connection(
     ca_file: str | None,
 ) -> dict[str, Any]:
     """What both clients hand to the library that carries their requests."""
-    address = url or os.environ.get("MEMORIST_URL") or _DEFAULT_URL
-    if not address.startswith(("http://", "https://")):
-        raise InvalidSetting("The address of a server begins with http:// or https://.", field="url")
+    address = _address(url or os.environ.get("MEMORIST_URL") or _DEFAULT_URL)
     key = (api_key or os.environ.get("MEMORIST_API_KEY") or "").strip()
     if not key:
         raise Unauthenticated("An API key is needed: as api_key, or in MEMORIST_API_KEY.")
@@ -51,11 +49,25 @@ def _connection(
     trusted = ca_file or os.environ.get("MEMORIST_CA_FILE")
     return {
         "verify": trusting(trusted) if trusted and address.startswith("https://") else True,
-        "base_url": address.rstrip("/"),
+        "base_url": address,
         "headers": headers,
         **_manner(address),
         "timeout": httpx2.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
     }
+
+
+def _address(url: str) -> str:
+    """Without a slash at its end. Raises InvalidSetting, which does not quote it."""
+    if not url.startswith(("http://", "https://")):
+        raise InvalidSetting("The address of a server begins with http:// or https://.", field="url")
+    try:
+        named = httpx2.URL(url).userinfo
+    except httpx2.InvalidURL:
+        raise InvalidSetting("The host or the port in the address of a server is none.", field="url") from None
+    # They would be sent in place of the key, and be in every message that names the address.
+    if named:
+        raise InvalidSetting("The address of a server holds no name and no password.", field="url")
+    return url.rstrip("/")
 
 
 def _manner(address: str) -> dict[str, Any]:
