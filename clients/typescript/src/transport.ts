@@ -125,7 +125,7 @@ export class Transport {
     this.url = address(options.url ?? environment("MEMORIST_URL") ?? DEFAULT_URL);
     const key = options.api_key ?? environment("MEMORIST_API_KEY");
     if (!key) throw new Unauthenticated("An API key is needed: as api_key, or in MEMORIST_API_KEY.");
-    if (typeof key === "string") checkKey(key);
+    if (typeof key === "string") bareKey(key);
     this.#key = typeof key === "string" ? () => key : key;
     this.#acting = acting(options);
     this.#fetch = options.fetch ?? ((...given) => fetch(...given));
@@ -200,8 +200,7 @@ export class Transport {
   }
 
   async #headers(): Promise<Record<string, string>> {
-    const key = await this.#key();
-    checkKey(key);
+    const key = bareKey(await this.#key());
     return { Authorization: `Bearer ${key}`, Accept: WHOLE, ...this.#acting, ...this.#affinity };
   }
 
@@ -393,10 +392,11 @@ function address(url: string): string {
   return url.replace(/\/+$/, "");
 }
 
-function checkKey(key: unknown): void {
-  if (typeof key !== "string" || !/^[\x21-\x7e]+$/.test(key)) {
-    throw new Unauthenticated("An API key is one word of plain characters.");
-  }
+/** A key without what surrounds it, as the end of the line of its file. */
+function bareKey(given: unknown): string {
+  const key = typeof given === "string" ? given.trim() : "";
+  if (!/^[\x21-\x7e]+$/.test(key)) throw new Unauthenticated("An API key is one word of plain characters.");
+  return key;
 }
 
 function acting(options: ClientOptions): Record<string, string> {

@@ -143,6 +143,16 @@ test("a key that is a function is asked for before every request", async () => {
   );
 });
 
+test("what surrounds a key is no part of it", async () => {
+  faulty.begin(TOOLS, TOOLS, TOOLS);
+  for (const api_key of ["mst_live_x\n", " mst_live_x\r\n", () => "mst_live_x\n"]) {
+    await new Client({ ...faulty.options, api_key }).tools();
+  }
+  const sent = faulty.seen.map(({ headers }) => headers.authorization);
+  assert.deepEqual(sent, ["Bearer mst_live_x", "Bearer mst_live_x", "Bearer mst_live_x"]);
+  assert.throws(() => new Client({ ...faulty.options, api_key: " \n" }), { code: "unauthenticated" });
+});
+
 test("what a proxy finds a user's server by is sent back, if it is that", async () => {
   const hint = "0123456789abcdef";
   faulty.begin(
