@@ -129,7 +129,7 @@ export class Transport {
     this.#key = typeof key === "string" ? () => key : key;
     this.#acting = acting(options);
     this.#fetch = options.fetch ?? ((...given) => fetch(...given));
-    this.retries = { most: 3, first: 500, longest: 30_000, ...options.retries };
+    this.retries = retriesOf(options.retries ?? {});
     this.timeout = options.timeout ?? 30_000;
     this.sleep = options.sleep ?? pause;
     this.random = options.random ?? ((least, most) => least + Math.random() * (most - least));
@@ -397,6 +397,11 @@ function bareKey(given: unknown): string {
   const key = typeof given === "string" ? given.trim() : "";
   if (!/^[\x21-\x7e]+$/.test(key)) throw new Unauthenticated("An API key is one word of plain characters.");
   return key;
+}
+
+/** What is named and undefined is what is left out. */
+function retriesOf({ most = 3, first = 500, longest = 30_000 }: Retries): Required<Retries> {
+  return { most, first, longest };
 }
 
 function acting(options: ClientOptions): Record<string, string> {

@@ -153,6 +153,14 @@ test("what surrounds a key is no part of it", async () => {
   assert.throws(() => new Client({ ...faulty.options, api_key: " \n" }), { code: "unauthenticated" });
 });
 
+test("how often to try that is left undefined is three times", async () => {
+  const busy = answer("busy", 503);
+  faulty.begin(busy, busy, busy, busy, TOOLS);
+  const retries = { most: undefined, first: undefined, longest: undefined };
+  await assert.rejects(new Client({ ...faulty.options, retries }).tools(), ServerUnavailable);
+  assert.deepEqual(faulty.pauses, [500, 1000, 2000]);
+});
+
 test("what a proxy finds a user's server by is sent back, if it is that", async () => {
   const hint = "0123456789abcdef";
   faulty.begin(
