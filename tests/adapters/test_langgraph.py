@@ -197,6 +197,14 @@ def test_query_ranks_and_what_is_not_indexed_comes_last(store: MemoristStore) ->
     assert keys(store.search(("m",), query="green tea", filter={"text": {"$ne": 0}}, limit=1, offset=3)) == ["secret"]
 
 
+def test_pages_of_what_is_not_indexed_have_the_size_that_was_asked_for(store: MemoristStore) -> None:
+    for key in "abcd":
+        store.put(("m",), key, {"text": f"green tea, cup {key}"}, index=False)
+    pages = [store.search(("m",), query="green tea", limit=2, offset=offset) for offset in (0, 1, 2, 3, 4)]
+    assert [len(page) for page in pages] == [2, 2, 2, 1, 0]
+    assert keys([*pages[0], *pages[2]]) == [*"abcd"]
+
+
 def test_namespaces_by_prefix_suffix_wildcard_and_depth(store: MemoristStore) -> None:
     for namespace in [("a", "b", "c"), ("a", "b", "d"), ("a", "x"), ("z", "c")]:
         store.put(namespace, "k", {})

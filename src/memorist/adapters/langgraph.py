@@ -240,7 +240,7 @@ class MemoristStore(BaseStore):
             if found > op.offset:
                 yield self._found(stored, scores.get(one.id), op.refresh_ttl)
         # What is not to be searched comes last, where there is room.
-        for stored in unscored[max(0, op.offset - found) :][: op.offset + op.limit - found]:
+        for stored in unscored[max(0, op.offset - found) :][: op.limit - max(0, found - op.offset)]:
             yield self._found(stored, None, op.refresh_ttl)
 
     def _found(self, stored: _Stored, score: float | None, refresh: bool) -> SearchItem:
