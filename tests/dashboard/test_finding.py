@@ -12,7 +12,7 @@ from memorist.ingestion.service import Message
 from memorist.memories.values import Draft, Governor
 from memorist.surfaces.dashboard.pages.memory_snippets import snippet_of
 from tests.dashboard.conftest import People, Person
-from tests.dashboard.sweeps import check_looks
+from tests.dashboard.sweeps import check_looks, check_page
 from tests.dashboard.test_memories import rows, shows, tick
 from tests.support.browser import PHONE
 from tests.test_patterns import ended_after
@@ -144,6 +144,17 @@ def test_phone_shows_what_was_found_before_what_to_narrow_by(people: People, ten
     expect(rows(page).first).to_be_in_viewport()
     page.get_by_text("Narrow down").click()
     expect(page.locator("#facets").get_by_label("From")).to_be_visible()
+
+
+def test_states_do_not_widen_the_page_where_they_have_no_room(people: People, tenant: str) -> None:
+    ada = people.sign_in(tenant, viewport={"width": 320, "height": 640})
+    ada.remember("likes tea")
+    page = ada.goto("/memories")
+    check_page(ada)
+    every = page.locator("#states").get_by_text("All")
+    every.scroll_into_view_if_needed()
+    expect(every).to_be_in_viewport()
+    check_page(ada)
 
 
 def test_selection_is_relabelled_moved_and_exported(ada: Person) -> None:
