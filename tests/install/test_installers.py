@@ -460,6 +460,33 @@ def test_commands_tell_what_they_did(cli: Cli, tmp_path: Path) -> None:  # noqa:
     assert "is not one that `memorist install` writes, and stays" in kept.err
 
 
+@pytest.mark.parametrize("host", Host)
+@pytest.mark.parametrize("text", ["", "{}\n"])
+def test_what_was_installed_for_one_folder_is_taken_out_without_naming_it(
+    cli: Cli,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    host: Host,
+    text: str,
+) -> None:
+    files = [tmp_path / "home" / name for name in FILES[host]]
+    before = None if host is Host.CODEX or not text else text
+    for file in files:
+        if before is not None:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(before)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home/.config"))
+    cli("install", host, "--data", str(tmp_path / "elsewhere"))
+    (tmp_path / "project/.memorist").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "project")
+    cli("install", host, "--name", "other")
+    assert all(file.exists() for file in files)
+    monkeypatch.chdir(tmp_path / "home")
+    cli("uninstall", host, "--name", "other")
+    cli("uninstall", host)
+    assert [file.read_text() if file.exists() else None for file in files] == [before] * len(files)
+
+
 def test_project_is_for_other_machines_too(cli: Cli, tmp_path: Path) -> None:  # noqa: F811
     cli("install", "vscode", "--project", str(tmp_path / "work"))
     assert parsed(tmp_path / "work/.vscode/mcp.json")["servers"]["memorist"]["command"] == "memorist"

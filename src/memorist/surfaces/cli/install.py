@@ -58,7 +58,7 @@ def install(
     --data, --database, --tenant, --user and --agent the entries say where the memories are and whose; keys and
     passwords are written nowhere.
     """
-    installer = _installer(flags)
+    installer = _installer()
     program = _program() if project is None else ["memorist"]  # A project is shared, also with other machines.
     launcher = Launcher(program, _kept(flags, project), name)
     changes = installer.install(host, launcher, _absolute(project), dry_run=dry_run)
@@ -70,15 +70,14 @@ def uninstall(
     flags: Flags, host: HostName, project: Project = None, name: ServerName = NAME, dry_run: DryRun = False
 ) -> None:
     """Take from a coding assistant's settings what `memorist install` added under that name. Memories stay."""
-    changes = _installer(flags).uninstall(host, _absolute(project), dry_run=dry_run, name=name)
+    changes = _installer().uninstall(host, _absolute(project), dry_run=dry_run, name=name)
     _report(changes, flags, dry_run=dry_run, done="Memories are kept.")
 
 
-def _installer(flags: Flags) -> Installer:
-    from memorist.surfaces.cli.door import settings_of
-
-    settings: Settings = settings_of(flags)
-    return Installer(settings.data / "installed.json", os.environ)
+def _installer() -> Installer:
+    # Wherever the memories are: what was installed with --data, or from a folder with a `.memorist`, is taken out
+    # without it and from elsewhere.
+    return Installer(Settings().data.expanduser() / "installed.json", os.environ)
 
 
 def _program() -> list[str]:
