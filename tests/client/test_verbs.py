@@ -290,6 +290,28 @@ def test_address_that_cannot_be_read_is_refused(kind: type[Any], address: str) -
         kind(address, api_key="k")
 
 
+def test_client_that_was_closed_says_so(by_keyword: Served, tenant: str) -> None:
+    key = by_keyword.key(tenant, Role.USER, "ada")
+    closed = Client(by_keyword.url, api_key=key)
+    closed.close()
+    uses = [closed.list, lambda: next(closed.export()), lambda: next(closed.changes())]
+    for use in uses:
+        with pytest.raises(errors.ServerUnavailable, match="The client was closed"):
+            use()
+
+
+def test_awaited_client_that_was_closed_says_so(by_keyword: Served, tenant: str) -> None:
+    async def main() -> None:
+        closed = AsyncClient(by_keyword.url, api_key=by_keyword.key(tenant, Role.USER, "ada"))
+        await closed.close()
+        uses = [closed.list, lambda: anext(closed.export()), lambda: anext(closed.changes())]
+        for use in uses:
+            with pytest.raises(errors.ServerUnavailable, match="The client was closed"):
+                await use()
+
+    asyncio.run(main())
+
+
 def test_awaited_client_does_the_same(by_keyword: Served, tenant: str) -> None:
     async def main() -> None:
         async with AsyncClient(by_keyword.url, api_key=by_keyword.key(tenant, Role.USER, "ada")) as client:

@@ -15,7 +15,7 @@ from memorist.caller_headers import caller_headers
 from memorist.client.affinity import Affinity
 from memorist.client.exchange import Outcome, Retries, Send, Wait, error_of, exchange
 from memorist.client.streams import Following, LineSplitter, following
-from memorist.errors import InvalidField, InvalidSetting, Unauthenticated
+from memorist.errors import InvalidField, InvalidSetting, ServerUnavailable, Unauthenticated
 from memorist.platform.values import Principal
 from memorist.trust import trusting
 from memorist.verbs import AsyncVerbs, Verbs, keeping
@@ -23,6 +23,7 @@ from memorist.verbs.kinds import Lines, Stream, Verb
 from memorist.version import __version__
 
 T = TypeVar("T")
+C = TypeVar("C", httpx2.Client, httpx2.AsyncClient)
 
 _DEFAULT_URL = "http://127.0.0.1:8377"
 _CONNECT_SECONDS = 10.0
@@ -68,6 +69,13 @@ def _address(url: str) -> str:
     if named:
         raise InvalidSetting("The address of a server holds no name and no password.", field="url")
     return url.rstrip("/")
+
+
+def _opened(http: C) -> C:
+    """Raises ServerUnavailable where the client was closed."""
+    if http.is_closed:
+        raise ServerUnavailable("The client was closed.")
+    return http
 
 
 def _manner(address: str) -> dict[str, Any]:
@@ -169,7 +177,7 @@ class Client(Verbs):
 
     def _send(self, step: Send) -> Outcome:
         try:
-            return self._http.request(**_request(step))
+            return _opened(self._http).request(**_request(step))
         except httpx2.TransportError as error:
             return error
 
@@ -186,7 +194,7 @@ class Client(Verbs):
     def _lines(self, asked: Lines) -> Iterator[str]:
         splitter = LineSplitter()
         try:
-            with self._http.stream("GET", asked.path, params=asked.query) as response:
+            with _opened(self._http).stream("GET", asked.path, params=asked.query) as response:
                 if not response.is_success:
                     response.read()
                     raise error_of(response)
@@ -199,7 +207,7 @@ class Client(Verbs):
         while not following.is_over:
             outcome: Outcome | None = None
             try:
-                with self._http.sse(**following.request) as source:
+                with _opened(self._http).sse(**following.request) as source:
                     if not source.response.is_success:
                         source.response.read()
                         outcome = source.response
@@ -280,7 +288,7 @@ class AsyncClient(AsyncVerbs):
 
     async def _send(self, step: Send) -> Outcome:
         try:
-            return await self._http.request(**_request(step))
+            return await _opened(self._http).request(**_request(step))
         except httpx2.TransportError as error:
             return error
 
@@ -298,7 +306,7 @@ class AsyncClient(AsyncVerbs):
     async def _lines(self, asked: Lines) -> AsyncIterator[str]:
         splitter = LineSplitter()
         try:
-            async with self._http.stream("GET", asked.path, params=asked.query) as response:
+            async with _opened(self._http).stream("GET", asked.path, params=asked.query) as response:
                 if not response.is_success:
                     await response.aread()
                     raise error_of(response)
@@ -312,7 +320,7 @@ class AsyncClient(AsyncVerbs):
         while not following.is_over:
             outcome: Outcome | None = None
             try:
-                async with self._http.sse(**following.request) as source:
+                async with _opened(self._http).sse(**following.request) as source:
                     if not source.response.is_success:
                         await source.response.aread()
                         outcome = source.response
