@@ -99,6 +99,22 @@ def test_json_that_is_no_object_is_told_so(ada: httpx2.Client, path: str) -> Non
 
 
 @pytest.mark.parametrize(
+    ("path", "body", "field"),
+    [
+        ("/memory/add", {"content": "a", "metadata": ["b"]}, "metadata"),
+        ("/v1/records", {"content": "a", "owner": "ada"}, "owner"),
+        ("/v1/sessions/s/messages", {"messages": ["Hello."]}, "messages.0"),
+        ("/v1/sessions/s/messages", {"messages": [{"role": "user", "content": "a", "meta": 5}]}, "messages.0.meta"),
+    ],
+)
+def test_field_that_is_no_object_is_told_so_in_words_of_json(
+    ada: httpx2.Client, path: str, body: dict[str, object], field: str
+) -> None:
+    problem = assert_problem(ada.post(path, json=body), 422, "invalid_field")
+    assert (problem["field"], problem["detail"]) == (field, f"{field}: Input should be a JSON object")
+
+
+@pytest.mark.parametrize(
     ("path", "body", "fields"),
     [
         ("/v1/documents", {"title": 5}, ["title"]),

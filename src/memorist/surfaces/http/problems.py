@@ -204,8 +204,8 @@ def _field(item: Mapping[str, Any], body: Any) -> str:
 def _message(item: Mapping[str, Any], request: Request) -> str:
     if item["type"] == _UNKNOWN_FIELD:
         return "there is no such field"
-    if item["type"] in _NO_OBJECT and len(item["loc"]) == 1:
-        if not _is_json(request.headers.get("content-type", "")):
+    if item["type"] in _NO_OBJECT:
+        if len(item["loc"]) == 1 and not _is_json(request.headers.get("content-type", "")):
             return "It was not read as JSON: send it with the header Content-Type: application/json"
         return "Input should be a JSON object"
     return str(item["msg"]).encode("utf-8", "replace").decode()[:_LONGEST_MESSAGE]
