@@ -57,7 +57,7 @@ def parse_id(prefix: str, text: str) -> str:
     try:
         return f"{prefix}_{_encode(UUID(candidate).int)}"
     except ValueError:
-        raise InvalidId(f"{text[:60]!r} is not an id: {prefix}_ and 26 characters, or a UUID, were expected") from None
+        raise InvalidId(f"{text[:60]!r} is not an id: {prefix}_ and 26 characters, or a UUID, were expected.") from None
 
 
 def known_id(prefix: str, text: str) -> str:

@@ -138,7 +138,7 @@ def test_own_export_is_taken_for_what_it_is(cli: Cli, tmp_path: Path) -> None:
         ('{"rows": [1, 2]}', "a JSON object with 'rows'"),
         ('{"a": 1}\n{"a": 2}\n', "lines of JSON with 'a'"),
         ("# Notes\n\nNothing else.\n", "a text"),
-        ("", "empty"),
+        ("", "an empty file"),
     ],
 )
 def test_unknown_file_is_told_what_it_looks_like(cli: Cli, tmp_path: Path, content: str, looks: str) -> None:

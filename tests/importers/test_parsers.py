@@ -332,7 +332,7 @@ def test_chatgpt(tmp_path: Path, shape: str) -> None:
     assert facts == {("Lives in Turin.", "history"): 2, **cat}
     reasons = Counter(skipped(chatgpt.parse, path).values())
     assert reasons["It has no id, or no tree of messages."] == 1
-    assert reasons["1 messages are on branches that were left."] == 2
+    assert reasons["1 message is on branches that were left."] == 2
 
 
 def test_conversation_without_a_last_message_or_with_a_circle_is_read(tmp_path: Path) -> None:

@@ -73,7 +73,8 @@ def _conversation(conversation: Any, where: str) -> Iterator[Found]:
     unread = sum(isinstance(node, dict) and bool(node.get("message")) for node in mapping.values())
     unread -= sum(bool(node.get("message")) for _, node in branch)
     if unread:
-        yield SkippedItem(where, f"{unread} messages are on branches that were left.")
+        what = "1 message is" if unread == 1 else f"{unread} messages are"
+        yield SkippedItem(where, f"{what} on branches that were left.")
 
 
 def _branch(mapping: dict[str, Any], leaf: Any) -> Iterator[tuple[str, dict[str, Any]]]:

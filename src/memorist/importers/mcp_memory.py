@@ -48,7 +48,9 @@ def _entity(row: dict[str, Any], where: str) -> Iterator[Found]:
     meta = {"source": "mcp-memory", "entity": name} | ({"entity_type": kind} if _is_text(kind) else {})
     time = time_of(row.get("createdAt"))
     if not observations:
-        yield _taken(f"{name} is a {kind}." if _is_text(kind) else f"There is {name}.", meta, kind, time, where)
+        article = "an" if str(kind)[:1].lower() in "aeio" else "a"
+        text = f"{name} is {article} {kind}." if _is_text(kind) else f"There is {name}."
+        yield _taken(text, meta, kind, time, where)
     for number, observation in enumerate(observations, start=1):
         at = f"{where}, observation {number}"
         if _is_text(observation):

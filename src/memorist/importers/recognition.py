@@ -21,7 +21,9 @@ class FileSample:
 
     path: Path
     kind: str
-    """`a folder`, `a ZIP archive`, `a JSON list`, `a JSON object`, `lines of JSON`, `a text`, `empty`, or `no text`."""
+    """`a folder`, `a ZIP archive`, `a JSON list`, `a JSON object`, `lines of JSON`, `a text`, `an empty file`, or
+    `no text`.
+    """
     names: tuple[str, ...] = ()
     text: str = ""
     """How a text begins."""
@@ -62,7 +64,7 @@ def sample(path: Path) -> FileSample:
     except OSError as error:
         raise Invalid(f"{path} cannot be read: {error.strerror}.", field="file") from error
     if not beginning.strip():
-        return FileSample(path, "empty")
+        return FileSample(path, "an empty file")
     return _json(path) or FileSample(path, "a text", text=beginning)
 
 
