@@ -133,6 +133,17 @@ def test_a_file_that_is_there_is_replaced_by_force_and_the_databases_own_never(
     assert cli.texts() == {"x"}
 
 
+def test_a_pipe_or_a_device_is_never_replaced_by_a_backup(cli: Cli, tmp_path: Path) -> None:
+    cli.ok("remember", "x")
+    os.mkfifo(pipe := tmp_path / "pipe")
+    (link := tmp_path / "link").symlink_to(pipe)
+    for place in (pipe, link):
+        refused = cli("backup", "create", str(place), "--force")
+        assert (refused.code, "is no file" in refused.err) == (6, True), refused
+    assert pipe.is_fifo()
+    assert {file.name for file in tmp_path.iterdir() if file.is_file()} == set()
+
+
 @pytest.mark.parametrize("command", [["export"], ["backup", "create"]], ids=" ".join)
 def test_a_command_that_is_ended_leaves_no_half_of_a_file(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]

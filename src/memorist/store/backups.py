@@ -26,8 +26,12 @@ def placed(target: Path, *, replaces: bool = True) -> Iterator[Path]:
     target is a link, what it leads to is replaced. Where it is not there, and `replaces` says so, nothing is replaced.
 
     Only its owner can read it. What a process left that was killed an hour ago or earlier is removed first. Raises
-    StoreUnavailable, and Conflict where the target was made meanwhile and is not to be replaced.
+    StoreUnavailable, also where the target is a pipe, a device or a folder, and Conflict where it was made meanwhile
+    and is not to be replaced.
     """
+    if target.exists() and not target.is_file():
+        # A pipe or a device would be removed, /dev/null for everybody on the machine.
+        raise errors.StoreUnavailable(f"{target} is no file, and is never replaced. Choose another name.")
     target = target.resolve()
     # Not a name that anything else uses, so that two that are made at once do not meet.
     draft = target.with_name(f".{target.name}.{os.getpid()}")
