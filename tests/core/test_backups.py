@@ -230,6 +230,23 @@ def test_clock_that_was_ahead_keeps_no_backup_from_being_made(settings: Settings
     core.close()
 
 
+def test_clock_that_was_ahead_makes_none_too_early_and_hides_none_that_is_missed(settings: Settings) -> None:
+    clock = StepClock()
+    core = opened(settings, clock)
+    assert core.backups is not None
+    clock.advance(365 * DAY)
+    make_due(core)
+    clock.advance(-365 * DAY)
+    make_due(core)
+    clock.advance(DAY / 4)
+    assert make_due(core) <= (3 * DAY / 4).total_seconds()
+    assert len(made(settings)) == 2
+    assert core.backups.trouble() == ""
+    clock.advance(2 * DAY)
+    assert "The last backup is of 2026-" in core.backups.trouble()
+    core.close()
+
+
 def test_server_makes_them_in_the_background(settings: Settings) -> None:
     core = open_core(settings)
     core.start()

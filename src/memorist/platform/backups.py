@@ -48,11 +48,19 @@ class BackupPlan:
 
     def missed(self, now: datetime) -> str:
         """What is wrong with the backups, or ''. Raises StoreUnavailable where the folder cannot be read."""
-        last = max(self.made(), default=None)
+        last = self.last(now)
         if last is None:
             return "No backup was made yet."
         is_late = now > last + self.every + LATE
         return f"The last backup is of {to_iso(last)}, and one is due every {self.every}." if is_late else ""
+
+    def last(self, now: datetime) -> datetime | None:
+        """When the last was made. Raises StoreUnavailable.
+
+        One that is dated ahead was made by a clock that was: it keeps no other from being made, and hides none that is
+        missed.
+        """
+        return max((one for one in self.made() if one <= now), default=None)
 
     def path_of(self, made_at: datetime) -> Path:
         """What the backup of a moment is called."""
@@ -86,9 +94,8 @@ class Backups:
         """
         now = self._clock.now()
         try:
-            last = max(self._plan.made(), default=None)
-            # One that is dated ahead was made by a clock that was: it must not keep others from being made.
-            if last is None or not timedelta(0) <= now - last < self._plan.every:
+            last = self._plan.last(now)
+            if last is None or now - last >= self._plan.every:
                 self._store.backup(self._plan.path_of(now))
                 last = now
             drop_over(self._plan, now)
