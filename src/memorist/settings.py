@@ -262,7 +262,11 @@ class Settings:
         key_complaint,
         secret=True,
     )
-    llm_timeout_s: int = _setting(60, "How long the language model may be silent.", _between(1, 3600))
+    llm_timeout_s: int = _setting(
+        60,
+        "How long the language model may be silent. What is asked for as a whole may take ten times as long.",
+        _between(1, 3600),
+    )
     llm_prices: str = _setting(
         "", "Dollars for a million input and output tokens, such as 3/15. Empty: those of the table.", _prices
     )

@@ -43,6 +43,19 @@ def events(*values: Any) -> Script:
     return lambda reply, _: reply.raw(lines.encode())
 
 
+def never_ending(server: ScriptedServer, sent: bytes) -> Script:
+    """An answer of which something comes all the time, which only keeps the connection open."""
+
+    def send(reply: Reply, _: Body) -> None:
+        reply.raw(b"", length=1 << 40)
+        for _ in range(1000):
+            if server.released.wait(0.01):
+                break
+            reply.handler.wfile.write(sent)
+
+    return send
+
+
 @pytest.fixture
 def server() -> Iterator[ScriptedServer]:
     with scripted_server(anthropic_says("A pot.")) as server:
@@ -265,6 +278,30 @@ def test_silence_is_unavailable(server: ScriptedServer) -> None:
     server.scripts = [lambda *_: server.released.wait(10) and None]
     with pytest.raises(LlmUnavailable, match="MEMORIST_LLM_TIMEOUT_S"):
         llm_at(server, timeout_s=0.2).ask(REQUEST)
+
+
+def test_an_answer_that_never_ends_is_unavailable(server: ScriptedServer) -> None:
+    server.always = never_ending(server, b"\n")
+    with pytest.raises(LlmUnavailable, match="did not end its answer"):
+        llm_at(server, timeout_s=0.05).ask(REQUEST)
+
+
+@pytest.mark.parametrize("sent", [b": still at it\n\n", b"."], ids=["comments", "no line"])
+def test_whoever_asks_can_look_while_no_word_comes(server: ScriptedServer, sent: bytes) -> None:
+    server.scripts = [never_ending(server, sent)]
+    pieces = llm_at(server, "openai").stream(REQUEST)
+    assert next(pieces) == ""
+    pieces.close()
+
+
+def test_breaks_of_lines_inside_a_text_end_no_event(server: ScriptedServer) -> None:
+    text = "One.\u2028Two.\u2029Three.\x85Four."
+    said = json.dumps({"choices": [{"delta": {"content": text}, "finish_reason": "stop"}]}, ensure_ascii=False)
+    server.scripts = [events(said, "[DONE]")]
+    *pieces, answer = llm_at(server, "openai").stream(REQUEST)
+    assert pieces == [text]
+    assert isinstance(answer, LlmAnswer)
+    assert answer.text == text
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "openai"])

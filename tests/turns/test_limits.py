@@ -28,7 +28,7 @@ from tests.http.test_server import MEMORIST
 from tests.support.scripted_http import Body, Reply, ScriptedServer
 from tests.support.stores import unwritable
 from tests.support.talking import says
-from tests.support.waiting import SOON
+from tests.support.waiting import SOON, eventually
 from tests.turns.conftest import turn_settings
 
 ADA = Principal("local", Role.USER, "ada")
@@ -205,6 +205,28 @@ def test_a_turn_ends_that_nobody_hears_or_that_takes_too_long(
     assert events[-1].event == "turn.failed"
     assert events[-1].data["error"]["code"] == code
     assert core.turns.get(ADA, turn.id).status is TurnStatus.FAILED
+
+
+def test_a_turn_ends_though_its_model_keeps_the_connection_open_without_a_word(
+    core: Core, clock: FrozenClock, model: ScriptedServer
+) -> None:
+    asked = threading.Event()
+
+    def keep_open(reply: Reply, _: Body) -> None:
+        reply.raw(b"", length=1 << 40)
+        asked.set()
+        while not model.released.wait(0.01):
+            reply.handler.wfile.write(b": still at it\n\n")
+
+    model.scripts = [keep_open]
+    model.always = says("")
+    turn = core.turns.start(ADA, HELLO)
+    assert asked.wait(SOON)
+    core.store.write("local", lambda tx: tx.turns.attend(turn.id, clock.now() + timedelta(days=1)))
+    clock.advance(timedelta(seconds=301))
+    core.turns.runner.hold_all()
+    eventually(lambda: core.turns.get(ADA, turn.id).status is TurnStatus.FAILED)
+    assert list(core.turns.follow(ADA, turn.id))[-1].data["error"]["code"] == "turn_too_long"
 
 
 def test_turn_goes_on_while_somebody_reads_it_in_whatever_way(

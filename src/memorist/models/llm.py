@@ -5,8 +5,9 @@ that they name the model; its address, which may be an inner one, stands in the 
 """
 
 import json
+import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
@@ -34,6 +35,12 @@ _OPTIONAL = {
 }
 _NOT_UNDERSTOOD = frozenset({400, 422})
 
+_PATIENCE = 10
+"""So many times as long as the model may be silent may a whole answer take: what only keeps a connection open may come
+for ever."""
+_LOOK_S = 1.0
+_LARGEST_ANSWER = 32 << 20
+
 # What passes by itself: the same request may well be answered later.
 _PASSING = frozenset({408, 409, 425, 429, *range(500, 600)})
 
@@ -51,53 +58,74 @@ class HttpLlm:
         self._wire = _wire(provider, address)
         self._url = _full_address(address or ADDRESSES[provider], self._wire.path)
         self._client = httpx2.Client(timeout=timeout_s, headers=self._wire.headers(api_key))
+        self._longest_s = _PATIENCE * timeout_s
         self._unknown: frozenset[str] = frozenset()
 
     def ask(self, request: LlmRequest) -> LlmAnswer:
         """The whole answer. Raises LlmUnavailable, LlmMalformed or, where asking again is no use, LlmError."""
         started = time.monotonic()
         with self._translated():
-            response = self._post(request)
+            response, content = self._post(request)
             self._refuse_failure(response)
             try:
-                answer = response.json()
+                answer = json.loads(content)
             except (ValueError, RecursionError) as error:
                 raise LlmMalformed from error
         return self._answer(self._wire.read(answer), started)
 
     def stream(self, request: LlmRequest) -> Iterator[str | LlmAnswer]:
-        """Pieces of the text as they come, and at last the whole answer. Raises as `ask` does, also half way."""
+        """Pieces of the text as they come, and at last the whole answer. Raises as `ask` does, also half way.
+
+        Where something else comes for a while, such as what the model thinks, an empty piece lets whoever asked look
+        whether to go on.
+        """
         reply = Reply()
-        started = time.monotonic()
+        started = looked = time.monotonic()
         body = self._wire.body(self._model, _without(request, self._unknown), stream=True)
         asked = self._client.stream("POST", self._url, json=body, headers=trace_headers())
         with self._translated(), asked as response:
             self._refuse_failure(response)
-            for line in response.iter_lines():
+            for line in _lines(response.iter_bytes()):
                 event = _event_of(line)
                 piece = self._wire.take(reply, event) if event is not None else ""
-                if piece:
+                if piece or time.monotonic() - looked >= _LOOK_S:
                     yield piece
+                    looked = time.monotonic()
         if not reply.is_complete:
             raise LlmUnavailable("The language model's answer ended half way.")
         yield self._answer(reply, started)
 
-    def _post(self, request: LlmRequest) -> httpx2.Response:
-        """The response. Of a server that refuses what not every one knows it is asked for once more without that; once
-        such a request was taken, it is not sent there again.
+    def _post(self, request: LlmRequest) -> tuple[httpx2.Response, bytes]:
+        """The response and what it says. Of a server that refuses what not every one knows it is asked for once more
+        without that; once such a request was taken, it is not sent there again.
         """
         unknown = self._unknown
         while True:
             body = self._wire.body(self._model, _without(request, unknown), stream=False)
-            response = self._client.post(self._url, json=body, headers=trace_headers())
+            response, content = self._sent(body)
             left = [name for name in _OPTIONAL if name not in unknown and getattr(request, name) is not None]
             if response.status_code not in _NOT_UNDERSTOOD or not left:
                 break
-            unknown |= _blamed(response.text, left)
+            unknown |= _blamed(content.decode(errors="replace"), left)
         if response.status_code == 200 and unknown != self._unknown:
             _log.info("%s at %s is asked without %s", self.model_id, self._shown_address(), ", ".join(sorted(unknown)))
             self._unknown = unknown
-        return response
+        return response, content
+
+    def _sent(self, body: Mapping[str, Any]) -> tuple[httpx2.Response, bytes]:
+        """The response and what it says. Raises LlmUnavailable where it does not end, and LlmMalformed where it is too
+        much.
+        """
+        until = time.monotonic() + self._longest_s
+        content = bytearray()
+        with self._client.stream("POST", self._url, json=body, headers=trace_headers()) as response:
+            for piece in response.iter_bytes():
+                if time.monotonic() > until:
+                    raise LlmUnavailable(f"{self.model_id} did not end its answer within {self._longest_s:g} s.")
+                content += piece
+                if len(content) > _LARGEST_ANSWER:
+                    raise LlmMalformed
+        return response, bytes(content)
 
     def _answer(self, reply: Reply, started: float) -> LlmAnswer:
         cost = self._price.of(reply.input_tokens, reply.output_tokens) if self._price else None
@@ -164,6 +192,22 @@ def _blamed(complaint: str, sent: Sequence[str]) -> frozenset[str]:
     complaint = complaint.lower()
     named = [name for name in sent if any(word in complaint for word in _OPTIONAL[name])]
     return frozenset(named or sent[:1])
+
+
+def _lines(pieces: Iterator[bytes]) -> Iterator[str]:
+    """The lines of a stream, with empty ones among them, at least one a piece. Raises LlmMalformed where one is too
+    long.
+
+    Only what no JSON holds ends a line: a text may have other breaks, such as U+2028.
+    """
+    rest = b""
+    for piece in pieces:
+        *complete, rest = re.split(rb"[\r\n]", rest + piece)
+        if len(rest) > _LARGEST_ANSWER:
+            raise LlmMalformed
+        for line in complete or [b""]:
+            yield line.decode(errors="replace")
+    yield rest.decode(errors="replace")
 
 
 def _event_of(line: str) -> Any | None:

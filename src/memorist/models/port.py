@@ -28,7 +28,8 @@ class Llm(Protocol):
     def stream(self, request: LlmRequest) -> Iterator[str | LlmAnswer]:
         """The pieces of the text as they come, and at last the whole answer. Raises LlmError, also half way.
 
-        Closing the iterator ends the call.
+        A piece may be empty, so that whoever asked can look whether to go on while no text comes. Closing the iterator
+        ends the call.
         """
         ...
 

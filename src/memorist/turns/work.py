@@ -329,6 +329,8 @@ class _Work:
                 if isinstance(piece, LlmAnswer):
                     final = piece
                     continue
+                if not piece:  # Something comes, and no word.
+                    continue
                 if is_first and answer.told:
                     answer.add("\n\n")  # After what was said before a tool was called.
                 is_first = False
