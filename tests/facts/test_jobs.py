@@ -334,6 +334,30 @@ def test_closing_does_not_wait_for_a_job_that_hangs(
     release.set()
 
 
+def test_who_finishes_waits_for_the_background_and_does_what_comes_of_it(core: Core, ada: Principal) -> None:
+    started, release = threading.Event(), threading.Event()
+
+    def handle(job: Job) -> None:
+        if "first" not in job.payload:
+            return
+        started.set()
+        release.wait(30)
+        add(core, jobs, ada, {"second": True})
+
+    jobs = jobs_of(core, handle)
+    add(core, jobs, ada, {"first": True})
+    jobs.wake(ada.tenant)
+    try:
+        assert started.wait(10)
+        finishing = threading.Thread(target=jobs.finish, args=(ada.tenant,))
+        finishing.start()
+        release.set()
+        finishing.join()
+        assert [job.status for job in jobs.list(ada).items] == [JobStatus.DONE, JobStatus.DONE]
+    finally:
+        jobs.close()
+
+
 def test_every_job_is_done_once_by_several_processes(core: Core, ada: Principal, database_url: str) -> None:
     jobs = jobs_of(core, lambda _: None)
     ids = {add(core, jobs, ada).id for _ in range(40)}

@@ -85,6 +85,7 @@ class Jobs:
         self._tidied = float("-inf")
         self._looked: set[str] = set()
         self._running: set[threading.Thread] = set()
+        self._handing_out = threading.Lock()
         self._worked_on: dict[tuple[str, int], Job] = {}
         """What is done here and now, by its id and attempt."""
         self._claims = Loop("claims", self.extend_claims, _EXTEND_EVERY_S, at_once=False, background=background)
@@ -194,6 +195,19 @@ class Jobs:
                 self._attempt(claimed[0])
             count += 1
         return count
+
+    def finish(self, tenant: str) -> None:
+        """Do all jobs of a tenant that are due, and wait for those that the background is at, with whatever comes of
+        them: for who ends then, and whom nobody follows.
+        """
+        with self._handing_out:  # Nothing is begun in the background meanwhile.
+            while True:
+                running = list(self._running)
+                count = self.run_due(tenant)
+                for thread in running:
+                    thread.join()
+                if not count and not running:
+                    return
 
     def _claim(self, tenant: str, limit: int) -> list[Job]:
         now = self._clock.now()
@@ -320,10 +334,11 @@ class Jobs:
         if free <= 0:
             self._loop.again(tenant)
             return
-        for job in self._claim(tenant, free):
-            thread = threading.Thread(target=self._work, args=(job,), name="memorist-job", daemon=True)
-            self._running.add(thread)
-            thread.start()
+        with self._handing_out:
+            for job in self._claim(tenant, free):
+                thread = threading.Thread(target=self._work, args=(job,), name="memorist-job", daemon=True)
+                self._running.add(thread)
+                thread.start()
         self._tidy()
 
     def _work(self, job: Job) -> None:

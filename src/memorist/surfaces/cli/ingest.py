@@ -124,7 +124,7 @@ def _finish(memory: Verbs, *, no_wait: bool) -> int | None:
     if no_wait:
         return core.indexer.progress(tenant).waiting
     waiting = wait_for_vectors(core, tenant)
-    core.jobs.run_due(tenant)
+    core.jobs.finish(tenant)
     return waiting
 
 
