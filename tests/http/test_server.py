@@ -221,6 +221,13 @@ def test_server_that_does_not_answer_yet_may_be_a_memorist(tmp_path: Path) -> No
     assert "or a Memorist that is still starting. Choose another with --port" in said
 
 
+@pytest.mark.parametrize("host", ["nobody.invalid", "203.0.113.5"])
+def test_address_of_nobody_here_is_what_has_to_be_another(tmp_path: Path, host: str) -> None:
+    with pytest.raises(InvalidSetting, match="Choose another with --host") as caught:
+        listen(Settings(data=tmp_path, host=host, port=0))
+    assert caught.value.field == "host"
+
+
 def test_answer_in_parts_is_not_held_back(tmp_path: Path) -> None:
     """Otherwise the second part waits until the first was acknowledged, which a client puts off for 40 ms."""
 

@@ -259,10 +259,13 @@ def listen(settings: Settings) -> socket.socket:
         listener.listen()
     except OSError as error:
         listener.close()
-        why = f"{error.strerror or error}. Choose another with --port"
+        # A name that nobody knows, or an address of another machine, has no port that would do.
+        is_elsewhere = isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL
+        field = "host" if is_elsewhere else "port"
+        why = f"{error.strerror or error}. Choose another with --{field}"
         if error.errno == errno.EADDRINUSE:
             why = _who_listens(settings)
-        raise InvalidSetting(f"Cannot listen on {settings.host}:{settings.port}: {why}.", field="port") from error
+        raise InvalidSetting(f"Cannot listen on {settings.host}:{settings.port}: {why}.", field=field) from error
     return listener
 
 
