@@ -258,6 +258,14 @@ def test_file_in_the_users_configuration_is_found(tmp_path: Path) -> None:
     (tmp_path / "memorist").mkdir()
     (tmp_path / "memorist" / "config.toml").write_text("port = 5")
     assert load_settings(environment={"XDG_CONFIG_HOME": str(tmp_path)}).settings.port == 5
+    # A variable without a value names no other.
+    assert load_settings(environment={"XDG_CONFIG_HOME": str(tmp_path), "MEMORIST_CONFIG": ""}).settings.port == 5
+
+
+def test_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text("port = 5", "utf-8-sig")
+    assert load_settings(environment={"MEMORIST_CONFIG": str(file)}).settings.port == 5
 
 
 def test_database_wins_over_the_data_folder() -> None:

@@ -52,7 +52,7 @@ def load_settings(
     """Resolve every setting. Raises InvalidSetting, naming the origin of the bad value."""
     environment = os.environ if environment is None else environment
     path = _config_path(environment)
-    file_values = _read_toml(path, required="MEMORIST_CONFIG" in environment)
+    file_values = _read_toml(path, required=bool(environment.get("MEMORIST_CONFIG")))
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for setting in fields(Settings):
@@ -152,8 +152,8 @@ def _rank(origin: str) -> int:
 
 
 def _config_path(environment: Mapping[str, str]) -> Path:
-    if "MEMORIST_CONFIG" in environment:
-        return Path(environment["MEMORIST_CONFIG"]).expanduser()
+    if named := environment.get("MEMORIST_CONFIG"):
+        return Path(named).expanduser()
     base = environment.get("XDG_CONFIG_HOME") or "~/.config"
     return Path(base).expanduser() / "memorist" / "config.toml"
 
@@ -168,7 +168,7 @@ def _read_toml(path: Path, *, required: bool) -> dict[str, Any]:
     import tomllib  # Only those who have a file pay for its parser.
 
     try:
-        values = tomllib.loads(content.decode())
+        values = tomllib.loads(content.decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidSetting(f"The settings file {path} is not valid TOML: {error}.") from error
     names = [setting.name for setting in fields(Settings)]

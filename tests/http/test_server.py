@@ -165,10 +165,10 @@ def test_first_key_is_made_where_its_file_is_to_be(tmp_path: Path) -> None:
         process.terminate()
 
 
-def test_first_key_that_is_none_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "first-key"
-    file.write_text("CHANGE-ME")
-    settings = Settings(data=tmp_path / "data", first_key=str(file))
+@pytest.mark.parametrize("file", ["first-key", "/dev/zero"])
+def test_first_key_that_is_none_is_refused(tmp_path: Path, file: str) -> None:
+    (tmp_path / "first-key").write_text("CHANGE-ME")
+    settings = Settings(data=tmp_path / "data", first_key=str(tmp_path / file))
     core = open_core(settings)
     with pytest.raises(InvalidSetting, match="no whole API key"):
         ensure_local_key(core, settings)

@@ -31,6 +31,7 @@ from memorist.version import __version__
 
 _GRACE_SECONDS = 30
 _TICKS_A_SECOND = 10
+_LONGEST_KEY_FILE = 4096
 _GREETING_LINK_LIFETIME = timedelta(hours=1)
 
 
@@ -202,7 +203,8 @@ def _one_at_a_time(folder: Path) -> Iterator[None]:
 def _given_secret(path: Path) -> str | None:
     """The key that lies in the file; None where there is no file. Raises InvalidSetting where it holds none."""
     try:
-        secret = path.read_text("utf-8").strip()
+        with path.open("rb") as file:
+            secret = file.read(_LONGEST_KEY_FILE).decode().strip()  # A device may have no end.
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
