@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from memorist.errors import LlmError, LlmMalformed, LlmRefused, LlmUnavailable
+from memorist.facts.matters import Matter, matter_of
 from memorist.facts.merging import has_a_date, has_another_word, without_dates
 from memorist.facts.plain.changes import change_of, has_the_same_words, says_several_things
 from memorist.facts.plain.speaker import told_alike
@@ -79,6 +80,13 @@ STRANGERS = 0.82
 OF_ONE_DAY = 0.6
 """Beyond this distance two facts with dates are not merged: it is the date that they share."""
 
+OF_WHAT_IS_SAID = 0.55
+"""How far apart two facts may lie, one of which was said in passing, to be retired or merged: with a word in common."""
+NEAR_ENOUGH = 0.65
+"""Up to here somebody is asked whether one ends the other, where the judge would have retired it."""
+DOUBTS_SAID = 0.7
+"""How certain it must be to ask about them at all."""
+
 _LONGEST_COMPARED = 600
 
 
@@ -102,15 +110,18 @@ class LocalJudge:
             (_dated(older, both[0]), _dated(newer, both[1])) for (newer, older), both in zip(pairs, told, strict=True)
         ]
         compared = self._comparer.compare(dated)
+        matters = [matter_of(newer, older) for newer, older in pairs]
         suspected = [
             index
             for index, (likely, (older, newer)) in enumerate(zip(compared, dated, strict=True))
-            if likely["contradicts"] >= DOUBTS or (has_a_date(older.text) and has_a_date(newer.text))
+            if likely["contradicts"] >= DOUBTS
+            or (has_a_date(older.text) and has_a_date(newer.text))
+            or (matters[index] is not Matter.STATED and any(likely[one] >= least for one, least in MERGES.items()))
         ]
         apart = dict(zip(suspected, self._distances([dated[index] for index in suspected]), strict=True))
         return [
-            _verdict_on(*both, likely, apart.get(index, 0.0))
-            for index, (both, likely) in enumerate(zip(told, compared, strict=True))
+            _verdict_on(*both, likely, apart.get(index, 0.0), matter)
+            for index, (both, likely, matter) in enumerate(zip(told, compared, matters, strict=True))
         ]
 
     def _distances(self, pairs: Sequence[tuple[DatedFact, DatedFact]]) -> list[float]:
@@ -125,11 +136,13 @@ def _dated(memory: Memory, told: str) -> DatedFact:
     return DatedFact(told[:_LONGEST_COMPARED], known_since(memory).date().isoformat() if is_dated else "")
 
 
-def _verdict_on(older: str, newer: str, likely: dict[str, float], apart: float) -> Verdict:
+def _verdict_on(older: str, newer: str, likely: dict[str, float], apart: float, matter: Matter) -> Verdict:
     if has_the_same_words(older, newer):
         return Verdict(Ruling.SAME, _MERGING[Ruling.SAME], 1.0)
     change = change_of(older, newer)
     verdict = ruling_of(likely, change, apart)
+    if change is None and matter is not Matter.STATED and verdict.ruling is not Ruling.UNRELATED:
+        verdict = _verdict_in_passing(verdict, apart, matter)
     if verdict.ruling in _MERGING and change is None:
         if has_another_word(older, newer):
             return _Refused(Ruling.UNRELATED, "One word is another: they may tell of two things.", likely["compatible"])
@@ -168,6 +181,17 @@ def ruling_of(likely: dict[str, float], change: ValueChange | None = None, apart
         if likely[ruling] >= MERGES[ruling] and likely[ruling] == max(likely[one] for one in _MERGING):
             return Verdict(ruling, reason, likely[ruling])
     return Verdict(Ruling.UNRELATED, "Both can be true at once.", likely["compatible"])
+
+
+def _verdict_in_passing(verdict: Verdict, apart: float, matter: Matter) -> Verdict:
+    """What holds of a verdict on what somebody said: unless both plainly tell of one matter, the model only guesses."""
+    may_end = verdict.ruling in (Ruling.CONTRADICTS, Ruling.UNSURE)
+    if matter is Matter.SHARED and apart <= OF_WHAT_IS_SAID and (not may_end or verdict.confidence >= DOUBTS_SAID):
+        return verdict
+    certain = AGREES if matter is Matter.SHARED else RETIRES
+    if matter is not Matter.AT_ONCE and may_end and verdict.confidence >= certain and apart <= NEAR_ENOUGH:
+        return Verdict(Ruling.UNSURE, "The newer one may end or change the older one.", verdict.confidence)
+    return Verdict(Ruling.UNRELATED, "They may tell of different matters.", verdict.confidence)
 
 
 def _verdict_beside(contradicts: float, apart: float) -> Verdict:

@@ -13,11 +13,12 @@ from memorist.learning.drafts import Assignment, MessageOrigin, draft_of, owner_
 from memorist.learning.extractors.kinds import Dropped, Findings, Vocabulary
 from memorist.learning.extractors.transcripts import Utterance
 from memorist.memories.governance import TESTED
+from memorist.memories.lifecycle import LOCAL_EXTRACTOR
 from memorist.memories.values import Draft, Governor, Memory
 from memorist.models.port import Llm, Tagger
 from memorist.models.values import Usage
 
-LOCAL = "local"
+LOCAL = LOCAL_EXTRACTOR
 """The name of the local extractor."""
 
 _MOST_KNOWN = 30

@@ -35,6 +35,8 @@ TRANSITIONS: dict[Status, frozenset[Status]] = {
 REDACTED = "[REDACTED]"
 EXTRACTOR = "extractor"
 """Where the `meta` of what was found in a conversation says by whom."""
+LOCAL_EXTRACTOR = "local"
+"""The one that is no language model: what it finds are sentences as they were said."""
 
 _STEP = timedelta(microseconds=1)
 _NOTHING_PERSONAL: dict[str, Any] = dict.fromkeys(
