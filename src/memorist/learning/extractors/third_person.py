@@ -8,6 +8,7 @@ from datetime import date
 from memorist.first_person import IRREGULAR_PASTS, begun_by, third
 from memorist.learning.extractors.days import dated
 from memorist.learning.extractors.patterns import compiled
+from memorist.learning.extractors.shorthand import spelled_out, with_subject
 from memorist.learning.extractors.statements import SPEECH_VERB
 
 
@@ -31,12 +32,12 @@ def told_of(sentence: str, voices: Voices, said_on: date | None = None, *, follo
     Where it does not begin with its speaker its words stay as they are, after the speaker's name; not where it
     `follows` one that has it.
     """
-    sentence = _MARK_UP.sub("", " ".join(sentence.split()))
+    sentence = spelled_out(_MARK_UP.sub("", " ".join(sentence.split())))
     if (lead := _LEAD_IN.match(sentence)) is not None:
         sentence = sentence[lead.end() :]
     setting = _SETTING.match(sentence)
     before, clause = (setting[0], sentence[setting.end() :]) if setting else ("", sentence)
-    clause, speech = _parted(clause)
+    clause, speech = _parted(clause if follows else with_subject(clause))
     head, rest = begun_by(clause, voices.i, voices.we)
     if head:
         named = _THEY.search(clause) is not None  # Then "they" would be read as the others.
