@@ -29,6 +29,7 @@ from memorist.learning.extractors.statements import (
     own_words,
     sets_a_fiction,
     statements,
+    without_supposed,
 )
 from memorist.learning.extractors.third_person import ASSISTANT, USER_AT_HOME, USER_AT_WORK, Voices, told_of
 from memorist.learning.extractors.transcripts import Utterance
@@ -94,7 +95,7 @@ def extract_locally(
     """
     tools = [_Output(message.content) for message in messages if message.role == "tool"]
     read = {
-        index: without_taken_back(own_words(one.content[:_LONGEST_MESSAGE]))
+        index: without_supposed(without_taken_back(own_words(one.content[:_LONGEST_MESSAGE])))
         for index, one in _meant(messages)
         if index >= since
     }

@@ -62,6 +62,16 @@ def sets_a_fiction(own: str) -> bool:
     return _FICTION.match(own.strip(f" \n{GAP}")[:200]) is not None
 
 
+def without_supposed(own: str) -> str:
+    """The message with everything painted over that follows from what is only supposed: "Let's say I earn 40k." """
+    for start, end in sentence_spans(own):
+        if _SUPPOSES.match(own, start, end):
+            ended = _FOR_REAL.search(own, end)
+            last = ended.start() if ended else len(own)
+            return f"{own[:start]}{GAP * (last - start)}{own[last:]}"
+    return own
+
+
 def is_a_guess(text: str) -> bool:
     """Whether something is only considered, guessed or supposed."""
     return _GUESS.search(text) is not None
@@ -146,21 +156,36 @@ def _paint_quote(match: re.Match[str]) -> str:
 
 # What is to be done with a text is said in its first words; the text is not what the user states.
 _TASK_ON_TEXT = compiled(r"""
-    (?:(?:hi|hey|hello|ok|okay|now|please|can you|could you|would you|help me|i need you to|i want you to|let's)\b|
+    (?:(?:hi|hey|hello|ok|okay|now|please|can you|could you|would you|help me|i need you to|i want you to|let'?s)\b|
     [\s,!.])*
     (?:translate|proof-?read|rephrase|paraphrase|rewrite|reword|summari[sz]e|fix (?:the|my) (?:grammar|spelling)|
     correct (?:the|this|my)|polish|edit (?:this|my|the following)|improve (?:this|my|the following)|
-    role-?play|pretend|act (?:as|like)|imagine|play a game|respond as|answer as|you are (?:now )?an? |
+    role-?play|pretend|act (?:as|like)|imagine(?! my| how| being)|play a game|respond as|answer as|
+    you are (?:now )?an? |
     (?:write|draft) (?:me |us )?(?:a |an |the |some )?(?:\w+ ){0,2}(?:story|poem|song|haiku|limerick|dialogue?|speech|
     scene|essay|monologue|letter|e-?mail|tweet|post|reply|bio|script|review|diary|character|message)|
     how (?:do|would) (?:you|i) say|what does .* mean)\b
 """)
 
 _FICTION = compiled(r"""
-    (?:(?:hi|hey|hello|ok|okay|now|please|can you|could you|would you|help me|i want you to|let's)\b|[\s,!.])*
-    (?:role-?play|pretend|act (?:as|like)|imagine|play a (?:game|character)|
+    (?:(?:hi|hey|hello|ok|okay|now|please|can you|could you|would you|help me|i want you to|let'?s)\b|[\s,!.])*
+    (?:role-?play|pretend|act (?:as|like)|imagine(?! my| how| being)|play a (?:game|character)|
     (?:write|draft|tell|invent|make up) (?:me |us )?(?:a |an |the |some )?(?:\w+ ){0,2}
     (?:story|poem|song|dialogue?|scene|monologue|script|diary|character|novel|tale))\b
+""")
+
+# What is supposed goes on in the sentences after it, up to where somebody says that it does not.
+_SUPPOSES = compiled(r"""
+    (?:(?:ok(?:ay)?|so|now|and|but|well|hey|hi|just|for (?:example|the sake of argument))\b[\s,!.:]*){0,4}
+    (?:let'?s (?:just )?(?:say|assume|suppose|imagine|pretend) (?:that )?
+    (?:i'?m?|we|my|our|you|he|she|they|there|someone|somebody)\b|
+    suppose(?! so\b| not\b)|supposing|say (?:i|we) (?!no\b|yes\b|that\b|so\b)|
+    assume (?:that )?(?:i|we|my|our)\b|imagine (?:that )?(?:i|we)\b(?! (?:will|won't|can|can't|might|must)\b)|
+    hypothetically|in a hypothetical|pretend (?:that )?(?:i|we|you|my)\b)
+""")
+_FOR_REAL = compiled(r"""
+    (?:(?<=[.!?\n] )|(?<=\n))(?:(?:ok(?:ay)?|but|so|now)\b[\s,]*){0,3}
+    (?:for real|in reality|in real life|irl|actually|really|seriously|the truth is|i really|in truth)\b
 """)
 
 # Sentences
