@@ -77,6 +77,10 @@ def test_words_that_may_mean_something_else_take_nothing_back(said: str, kept: s
             ["User is a nurse.", "User: We've been married for ten years. Scratch that. Eleven years."],
         ),
         (
+            "I start in March, finally!! actually scratch that they moved it to April",
+            ["User starts in March, finally!! Actually scratch that they moved it to April."],
+        ),
+        (
             "I'm a nurse. I'm married. Just kidding. We joke a lot. Eleven years now.",
             ["User is a nurse.", "User: We joke a lot. Eleven years now."],
         ),
@@ -98,6 +102,14 @@ CORRECTED = "User is allergic to peanuts. Sorry, I meant cashews."
         (
             ["I live in Rome. I have two dogs.", "Make that three."],
             ["User lives in Rome.", "User has two dogs. Make that three."],
+        ),
+        (
+            ["My flight is on May 3.", "actually scratch that they moved it to May 5"],
+            ["User's flight is on May 3. Actually scratch that they moved it to May 5."],
+        ),
+        (
+            ["My flight is on May 3.", "Scratch that, it's May 5."],
+            ["User's flight is on May 3. Scratch that, it's May 5."],
         ),
         (["What is the capital of Peru?", "Sorry, I meant Chile."], []),
         (["I have a puppy named Rex.", "No, just one."], ["User has a puppy named Rex."]),

@@ -43,7 +43,8 @@ def correction_of_before(message: str) -> str:
     text = message[:_FAR]
     sentences = sentence_spans(text)
     first = text[slice(*sentences[0])] if sentences else ""
-    return first if _MEANT.match(first) and not first.endswith("?") else ""
+    is_said_otherwise = _MEANT.match(first) or _is_withdrawn_in_part(first)
+    return first if is_said_otherwise and not first.endswith("?") else ""
 
 
 def is_last_said(excerpt: str, message: str) -> bool:
@@ -114,6 +115,12 @@ def _correction_in(sentence: str) -> tuple[Correction, int] | None:
     return (Correction.PART, 0) if _CORRECTS.match(sentence) and not is_aside else None
 
 
+def _is_withdrawn_in_part(sentence: str) -> bool:
+    """Whether a sentence takes back what is before it, and goes on from that: "Scratch that, they moved it to May." """
+    said = _correction_in(sentence)
+    return said is not None and said[0] is Correction.PART and _WITHDRAWS.match(sentence) is not None
+
+
 def _is_a_part(sentence: str) -> bool:
     """Whether a sentence after one that takes back may say a part of what is taken back: "No wait. Three dogs." """
     is_other = _BY_ITSELF.match(sentence) or _TAKES_BACK.match(sentence) or _LAUGHS.fullmatch(sentence)
@@ -129,8 +136,9 @@ _PLAINLY = r"""
 _WITHDRAWS = compiled(rf"{_LEAD}(?:{_PLAINLY})")
 # To another's words "not really" and "no wait" may be an answer, and "never mind" is about a question as often.
 _TAKES_BACK = compiled(rf"""
-    {_LEAD}(?:{_PLAINLY}|not really(?=\s*[,:;–—-]\s*(?:I|we|my|our)\b)|wait,? no\b|no,? wait\b)
-    (?=\s*(?:[,.!…:;)*–—-]|$|(?:I|we|my|our)\b))[\s,.!…:;)*–—-]*(?:(?:lol|haha+|actually)[,.!\s]+)*
+    {_LEAD}(?:(?:{_PLAINLY}|not really(?=\s*[,:;–—-]\s*(?:I|we|my|our)\b)|wait,? no\b|no,? wait\b)
+    (?=\s*(?:[,.!…:;)*–—-]|$|(?:I|we|my|our)\b))|(?:scratch|strike) that(?=\ (?:it|it's|its|they|he|she|make)\b))
+    [\s,.!…:;)*–—-]*(?:(?:lol|haha+|actually)[,.!\s]+)*
 """)
 _AMOUNT = r"""
     (?:\d|an?\b|the\b|(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty)\b|
