@@ -20,3 +20,16 @@ from memorist.learning.extractors.sentences import sentence_spans
 )
 def test_a_number_with_a_full_stop_ends_a_sentence_unless_it_counts_days(text: str, sentences: list[str]) -> None:
     assert [text[start:end] for start, end in sentence_spans(text)] == sentences
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("my doctor is dr. lee and my gp is prof. smith", ["my doctor is dr. lee and my gp is prof. smith"]),
+        ("we live on st. james road. it is loud", ["we live on st. james road.", "it is loud"]),
+        ("I saw the dr. She was nice.", ["I saw the dr.", "She was nice."]),
+        ("it took 10 hrs. we slept", ["it took 10 hrs.", "we slept"]),
+    ],
+)
+def test_a_title_in_small_letters_ends_no_sentence_before_a_name(text: str, sentences: list[str]) -> None:
+    assert [text[start:end] for start, end in sentence_spans(text)] == sentences

@@ -12,6 +12,9 @@ GAP = "\x01"
 _ABBREVIATION = re.compile(
     r"(?:^|[\W_])(?:e\.g|i\.e|z\.B|etc|vs|approx|Dr|Mr|Mrs|Ms|Prof|St|No|Nr|Jr|Sr|a\.m|p\.m|ca|resp|Inc|Ltd|Co|[A-Z])\.$"
 )
+# A title before a name, in small letters: "my doctor is dr. lee".
+_TITLE = re.compile(r"(?:^|\W)(?:dr|mr|mrs|ms|prof|st)\.\Z")
+_SMALL = re.compile(r" [a-z]")
 # German writes "third" as a number with a full stop: "am 3. März", "mein 30. Geburtstag".
 _ORDINAL = re.compile(
     r"\b(?:vom|zum|zur|im|beim|de[mnrs]|die|das|(?:m|d|s)ein\w*|ihr\w*|unser\w*) \d{1,2}\.\Z", re.IGNORECASE
@@ -72,7 +75,8 @@ def _is_item(text: str, span: tuple[int, int]) -> bool:
 
 def _goes_on(text: str, start: int, end: int, in_english: Callable[[], bool]) -> bool:
     """Whether a full stop, which ends there, ends no sentence: it belongs to an abbreviation or a number."""
-    if _ABBREVIATION.search(text[max(start, end - 9) : end]):
+    near = text[max(start, end - 9) : end]
+    if _ABBREVIATION.search(near) or (_TITLE.search(near) and _SMALL.match(text, end)):
         return True
     if _NUMBERED.search(text[max(0, start - 1) : end]):
         return True
