@@ -71,3 +71,34 @@ def test_the_excerpt_keeps_the_words_as_they_were_typed() -> None:
     )
     assert one.content == "User is a carpenter, don't need the basics."
     assert one.excerpt == "im a carpenter, dont need the basics"
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("ok for real now: I rent a flat in Leeds", "User rents a flat in Leeds."),
+        ("no but seriously i'm a librarian", "User is a librarian."),
+        ("ooh i already knit", "User already knits."),
+        ("k so update i quit", "User quit."),
+        ("Good news!! I passed the exam", "User passed the exam."),
+        ("Fun fact: I was born on a ferry", "User was born on a ferry."),
+    ],
+)
+def test_what_leads_into_a_statement_is_no_part_of_it(said: str, told: str) -> None:
+    assert told_of(said, USER_AT_HOME) == told
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("In the book the narrator says I was born in 1775", "User: In the book the narrator says I was born in 1775."),
+        ("my daughter came home and goes I'm pregnant", "User's daughter came home and goes \"I'm pregnant\"."),
+        ("My boss was like I'm moving to Oslo", "User's boss was like \"I'm moving to Oslo\"."),
+        ("the user has many posts", "User: the user has many posts."),
+        # Their own words, and settings that nobody says.
+        ("I was like I'm done with this job", "User was like they are done with this job."),
+        ("On Sundays I bake", "On Sundays User bakes."),
+    ],
+)
+def test_the_words_of_others_are_not_the_speaker_s(said: str, told: str) -> None:
+    assert told_of(said, USER_AT_HOME) == told

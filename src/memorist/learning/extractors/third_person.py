@@ -36,6 +36,7 @@ def told_of(sentence: str, voices: Voices, said_on: date | None = None, *, follo
     if (lead := _LEAD_IN.match(sentence)) is not None:
         sentence = sentence[lead.end() :]
     setting = _SETTING.match(sentence)
+    setting = None if setting and _SAYS.search(setting[0]) else setting
     before, clause = (setting[0], sentence[setting.end() :]) if setting else ("", sentence)
     clause, speech = _parted(clause if follows else with_subject(clause))
     head, rest = begun_by(clause, voices.i, voices.we)
@@ -155,7 +156,9 @@ _MARK_UP = re.compile(r"\*\*|__|`|^(?:[-*•#>]+|\d+[.)])\s+")
 # Not without end: what thanks takes with it may begin with thanks as well, and each way would be tried.
 _LEAD_IN = compiled(r"""
     (?:(?:yeah|yep|yes|no|well|so|and|but|oh|also|actually|honestly|ok(?:ay)?|btw|by the way|thanks?(?: [\w']+){0,3}|
-    hey(?: \w+)?|hi(?: \w+)?|as for me|plus|anyway|ah|hmm?|right|sure)[,!.…]* ){1,5}(?=(?:I|we|my|our)\b)
+    hey(?: \w+)?|hi(?: \w+)?|as for me|plus|anyways?|ah|hmm?|right|sure|yo|omg|lol|ugh|wow|damn|oo+h|kk?|yup|nope|nah|
+    (?:but )?seriously|basically|tbh|fyi|update|edit|p\.?s\.?|(?:but )?for real(?: now)?|guess what|fun fact|good news|
+    bad news|um+|uh+)[,!.…:]* ){1,5}(?=(?:I|we|my|our)\b)
 """)
 # "In this repo we …", "Yesterday I …"
 _SETTING = compiled(r"""
@@ -163,12 +166,15 @@ _SETTING = compiled(r"""
     yesterday|today|tonight|tomorrow|recently|lately|currently|right now|nowadays|these days|then|now|once|earlier)
     (?:, | )(?=(?:I|we)\b)
 """)
+# "In the book the narrator says I was born in 1775": that is somebody else.
+_SAYS = re.compile(rf"\b(?:{SPEECH_VERB})\b", re.IGNORECASE)
 _THEY = re.compile(r"\b(?:they|them|their|theirs|themselves)\b", re.IGNORECASE)
 _I_DO = re.compile(r"\bI ((?:(?:really|always|also|still|just|never|often|only) )?)([a-z]+)\b")
 _OWN_WORD = re.compile(r"\b(?:I|me|my)\b", re.IGNORECASE)
 # What has a subject of its own.
 _STANDS_ALONE = compiled(
-    r"(?:the|a|an|all|every|each|no|this|these|there|turns out|[A-Z][\w-]+ (?:is|are|was|were|has))\b"
+    # "The user" of somebody's program is another one.
+    r"(?!the users?\b)(?:the|a|an|all|every|each|no|this|these|there|turns out|[A-Z][\w-]+ (?:is|are|was|were|has))\b"
 )
 _PRONOUNS = {
     "i'm": "they are", "i am": "they are", "i've": "they have", "i'll": "they will", "i'd": "they would",
@@ -202,7 +208,8 @@ _SUPPOSES = re.compile(r" (?:think|guess|suppose|believe|hope|know|fear)\b", re.
 _NEAR = 40
 _SPEECH = compiled(rf"""
     \b(?:{SPEECH_VERB}|texted|messaged|announced|answered|shouted|whispered|tweeted|told (?:him|her|them))
-    (?: (?:me|us|him|her|them|to me|that)\b)?\s*:\s+(?=(?:I|I'm|I've|I'll|I'd|we|we're|we've|we'll|my|our)\b)
+    (?: (?:me|us|him|her|them|to me|that)\b)?\s*:\s+(?=(?:I|I'm|I've|I'll|I'd|we|we're|we've|we'll|my|our)\b)|
+    \b(?:goes|(?:was|were|is) (?:all |just )?like)\b[,:]? +(?=(?:I|I'm|I've|I'll|I'd)\b)
 """)
 _BY_SPEAKER = re.compile(r"\b(?:I|we)(?:['’]ve)? (?:\w+ )?\Z", re.IGNORECASE)
 # What anybody can, gets or has to do; after "because" and "where" any plain present may be of everybody.
