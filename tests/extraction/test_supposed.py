@@ -51,3 +51,23 @@ def test_a_role_is_played_without_an_apostrophe_too() -> None:
 )
 def test_who_only_speaks_so_supposes_nothing(said: list[str], kept: list[str]) -> None:
     assert found(*said) == kept
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        (
+            "Please help me write a letter to my landlord. I have lived at 14 Elm Street for 9 years.",
+            ["User has lived at 14 Elm Street for 9 years."],
+        ),
+        (
+            "Draft a message to my sister. I'm allergic to her dogs.",
+            ["User is allergic to her dogs."],
+        ),
+        # Whose letter it is nobody knows.
+        ("Write a letter from a soldier. I live in a trench near Verdun.", []),
+        ("Write a letter. I live in Rome.", []),
+    ],
+)
+def test_a_letter_to_one_s_own_people_tells_of_who_has_it_written(said: str, kept: list[str]) -> None:
+    assert found(said) == kept

@@ -163,7 +163,8 @@ _TASK_ON_TEXT = compiled(r"""
     role-?play|pretend|act (?:as|like)|imagine(?! my| how| being)|play a game|respond as|answer as|
     you are (?:now )?an? |
     (?:write|draft) (?:me |us )?(?:a |an |the |some )?(?:\w+ ){0,2}(?:story|poem|song|haiku|limerick|dialogue?|speech|
-    scene|essay|monologue|letter|e-?mail|tweet|post|reply|bio|script|review|diary|character|message)|
+    scene|essay|monologue|tweet|post|bio|script|review|diary|character|
+    (?:letter|e-?mail|message|reply)(?! (?:to|for) (?:my|our)\b))|
     how (?:do|would) (?:you|i) say|what does .* mean)\b
 """)
 

@@ -41,6 +41,8 @@ _EMPTY = compiled(r"""
     do(?:ing)?|done|did|tried|try|say|said) (?:this|that|so|it))$|\b(?:this one|these out|those out)$|^(?:I|
     we)\S*(?: \w+){0,3} (?:it|them|these|those|this|that)(?= (?:when|in|on|up|out|for|to|with|at|after|before|again|
     soon|tomorrow)\b|$)|^(?:can|could|would|will|do|does|did|is|are|am|was|were|what|which|how|why|who|where|have you|
-    should|shall|may)\b
+    should|shall|may)\b|
+    ^(?:please )?(?:help me (?:to )?)?(?:write|draft) (?:me )?(?:an?|the|this) [\w -]{1,30} (?:to|for)[ ](?:my|our)[ ]
+    [\w']+(?: [\w']+)?$
 """)
 _PASSING = compiled(rf"(?:the|our|my|this|that) [\w -]{{2,40}}? (?:is|are) (?:taking|{STATE})")
