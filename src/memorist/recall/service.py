@@ -160,13 +160,13 @@ class Recall:
     def _gathered(self, principal: Principal, question: Question, reading: TimedReading) -> Pool:
         """The candidates of a question that was not looked at yet. Raises InvalidField, Forbidden or StoreError."""
         question = validated(principal, question)
+        self._models.warm_up(question)
         # A question may quote a secret, and models are not always ours.
         query = self._redaction.text(question.query)
         question = question if query == question.query else replace(question, query=query)
         self._indexer.prepare_to_search(principal.tenant)
         asked = Asked.of(principal, question, self._weights, self._min_score, self._clock.now())
         asked = self._looking_at(asked)
-        self._models.warm_up(question)
         return self._pool(asked, reading)
 
     def _told(self, principal: Principal, ranking: Ranked) -> Recalled:
