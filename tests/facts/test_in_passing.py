@@ -59,6 +59,9 @@ def test_what_is_said_of_another_matter_ends_nothing(older: str, newer: str) -> 
         ("User has two cats, Pixel and Toast.", "User: Toast ran away in March, we only have Pixel now."),
         ("User's rent is 1400.", "User: Rent went up to 1550."),
         ("User cannot swim.", "User: took lessons, I can swim now!"),
+        ("User lives in Hove.", "User: We moved to Bristol last week."),
+        ("User: We live in Tampa.", "User moved into an apartment in Orlando."),
+        ("User lives in a small flat in Leeds.", "User moved to Bristol."),
     ],
 )
 def test_what_ends_the_same_matter_still_retires_it(older: str, newer: str) -> None:

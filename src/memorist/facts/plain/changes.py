@@ -100,10 +100,14 @@ _SINGLE = (
     "job|role|position|title|manager|bank|account|city|residence|home|version|release|plan|tier|status|framework|"
     "stack|model|supplier|provider|carrier|name|pharmacy|school"
 )
+_DWELLING = (
+    r"an? (?:[\w-]+ ){0,2}(?:flat|apartment|house|studio|condo|loft|cottage|townhouse|bungalow|cabin|room|place)"
+)
 # What is said before the value, the subject apart. Those of a line are about the same thing.
 _CLAIMS = (
     _Claim(
         _said(
+            rf"(?:lives?|living|resides?) in {_DWELLING} in|(?:has )?(?:just )?moved (?:in)?to {_DWELLING} in|"
             r"(?:lives?|living|resides?) in|is based in|(?:has )?(?:just )?moved (?:from [\w -]{1,40} )?to|"
             "(?:has )?relocated to|home is (?:now )?in"
         ),

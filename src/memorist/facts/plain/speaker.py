@@ -6,6 +6,8 @@ from memorist.first_person import begun_by
 from memorist.languages import is_english
 
 _USER = "User"
+# "User: We moved to Bristol": who says so moved, too.
+_WITH_OTHERS = re.compile(r"user: (?=we\b)", re.IGNORECASE)
 _NAMED = re.compile(r"(?:the )?user(?=['’]s\b| [\w\"“])", re.IGNORECASE)
 
 
@@ -19,5 +21,8 @@ def _told_of_user(fact: str) -> str:
     named = _NAMED.match(fact)
     if named:
         return f"{_USER}{fact[named.end() :]}"
-    head, rest = begun_by(fact, _USER) if is_english(fact) else ("", "")
-    return f"{head}{rest}"
+    head, rest = "", ""
+    if is_english(fact):
+        others = _WITH_OTHERS.match(fact)
+        head, rest = begun_by(fact[others.end() :], "", _USER) if others else begun_by(fact, _USER)
+    return f"{head}{rest}" if head else fact
