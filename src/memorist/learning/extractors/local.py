@@ -19,6 +19,7 @@ from memorist.learning.extractors.corrections import (
 )
 from memorist.learning.extractors.days import dated, names_a_coming_day
 from memorist.learning.extractors.kinds import LONGEST_CONTENT, Candidate, StatementKind, Vocabulary
+from memorist.learning.extractors.plain import is_plainly_told, stands_alone
 from memorist.learning.extractors.rules import rule_for, says_how_it_is, says_nothing
 from memorist.learning.extractors.sentences import headings, sentence_spans
 from memorist.learning.extractors.statements import (
@@ -208,6 +209,7 @@ def _tagged(messages: Sequence[Utterance], read: dict[int, str], tagger: Tagger)
     for number, (index, passage) in enumerate(parts):
         said = [passage.text[first:last] for first, last in passage.sentences]
         of_passage = list(map(_surer, said, tags[number], by_itself.get(number, tags[number])))
+        of_passage = list(map(_as_plain_as_told, said, of_passage))
         # Only the first piece of a message stands after another one.
         before = None if index in found else _before(messages, index)
         kept = [replace(one, quoted=before) if one.before else one for one in _kept(passage, of_passage)]
@@ -228,6 +230,11 @@ def _surer(sentence: str, after_another: Tag, by_itself: Tag) -> Tag:
     """How a sentence is read after another one; by itself, where it then says something of its speaker to be kept."""
     is_new = after_another.keep < KEPT <= by_itself.keep and _OF_SPEAKER.search(sentence)
     return by_itself if is_new else after_another
+
+
+def _as_plain_as_told(sentence: str, tag: Tag) -> Tag:
+    """What somebody says of themselves outright is kept, however short or small the sentence is written."""
+    return replace(tag, keep=KEPT) if tag.keep < KEPT and is_plainly_told(sentence) else tag
 
 
 def _before(messages: Sequence[Utterance], index: int) -> int | None:
@@ -271,7 +278,11 @@ def _kept(passage: Passage, tags: Sequence[Tag]) -> Iterator[_Kept]:
                 yield open_
             open_ = None
             continue
-        needs_sentence = tag.needs == "sentence before" and follows_directly(passage.text, passage.sentences, number)
+        needs_sentence = (
+            tag.needs == "sentence before"
+            and follows_directly(passage.text, passage.sentences, number)
+            and not stands_alone(passage.text[first:last])
+        )
         if open_ is not None and needs_sentence and span[1] - open_.spans[0][0] <= LONGEST_CONTENT * 0.7:
             open_ = replace(open_, spans=(*open_.spans, span), tag=_stronger(open_.tag, tag))
             continue

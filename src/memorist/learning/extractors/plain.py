@@ -1,0 +1,53 @@
+"""What people tell of themselves in so plain a sentence that nothing else has to be known of it. Pure."""
+
+from memorist.learning.extractors.patterns import compiled
+
+
+def stands_alone(sentence: str) -> bool:
+    """Whether a sentence tells of its speaker what is understood without the one before it: "My doctor is Dr. Lee." """
+    return _ALONE.match(sentence) is not None and _REFERS.search(sentence) is None
+
+
+def is_plainly_told(sentence: str) -> bool:
+    """Whether somebody says what there is to know of them, however briefly: "my favorite color is teal"."""
+    return not sentence.rstrip().endswith("?") and _PLAIN.match(sentence) is not None and not _UNSURE.search(sentence)
+
+
+_STATED = r"""
+    (?:am|'m|have|'ve got|like|love|hate|enjoy|prefer|live|work|speak|drive|own|play|use|drink|eat|need|want|can't|
+    cannot|don't|was (?:born|diagnosed|raised)|grew up|study|teach|run)
+"""
+# What is told of oneself with what it is about. "I quit last week" says only after another sentence what was quit.
+_ALONE = compiled(rf"""
+    (?:(?:and|also|oh|so|plus|btw|hi|hey)\b[\s,]*){{0,2}}
+    (?:I\s?{_STATED}\b(?:\s+[\w'’$€£-]+){{2,}}|
+    my\s+\w+(?:\s+[\w'’.-]+){{0,4}}?\s+(?:is|are|has|have|was|lives?|works?|likes?)\b\s+[\w'’$€£-]+|
+    I\b(?:[\s,]+[\w'’$€£.-]+){{5,}})
+""")
+_REFERS = compiled(r"""
+    \b(?:it|its|it's|that|that's|this|these|those|they|they're|them|their|he|he's|him|his|she|she's|hers?|there|then|so|
+    ones?|both|either|neither|same|such|instead|else|others?|another|again|anymore|any more|because|though|
+    (?:do|did|more|less)(?=\W*\Z)|first|second|too)\b
+""")
+_LEAD = r"(?:(?:and|also|oh|so|plus|btw|fyi|hi|hey|by the way|just so you know)\b[\s,:]*){0,2}"
+# Of these everybody has one, and says which.
+_OWN = r"""
+    (?:name|nick ?name|birthday|birth ?date|pronouns|blood type|(?:shoe|shirt|dress|ring|hat) size|star sign|
+    zodiac sign|mother tongue|native language|first language|time ?zone|hometown)
+"""
+_PLAIN = compiled(rf"""
+    {_LEAD}(?:
+    my (?:all[ -]?time |absolute |new )?favou?rite (?!(?:part|thing|bit|moment|one)\b)
+    (?:[\w'’-]+ ){{1,4}}(?:is|are) [\w"“]|
+    (?:my )?favou?rite [\w'’-]{{1,30}}(?: [\w'’-]{{1,30}}){{0,2}}: ?[\w"“]|
+    my {_OWN} (?:is|are) [\w"“]|
+    (?:please )?(?:you (?:can|should|may|must) )?(?:just |always |please )*call me (?!(?:an?|the|if|when|back|at|on|
+    later|crazy|stupid|tomorrow|today|tonight|now|again|old|but|what|whatever|maybe)\b)[\w"“]|
+    I (?:don['’]?t|do not) (?:own|eat|drink|speak|smoke|drive)
+    (?! (?:it|that|this|much|so|for|about|to|anything|any more|anymore)\b) \w|
+    I (?:don['’]?t|do not) have (?:a|any) (?:car|driver['’]?s licen[cs]e|licen[cs]e|tv|smartphone|pets?|kids|children|
+    siblings|brothers|sisters|garden|dishwasher|oven|degree)\b)
+""")
+_UNSURE = compiled(r"""
+    \b(?:if|would|wouldn['’]?t|maybe|perhaps|probably|let['’]?s|pretend|imagine|said|says)\b
+""")
