@@ -57,7 +57,7 @@ citus: $(VENV)/.dev ## Build Citus against the embedded PostgreSQL and run its t
 
 large: $(VENV)/.dev ## Fill a database with a million memories of one user, and hold recall to what is promised of them (MEMORIES=5000000)
 	MEMORIST_LARGE_SCOPE=$(or $(MEMORIES),1000000) PYTEST_DEBUG_TEMPROOT=$(or $(TMPDIR),/tmp) \
-		$(BIN)/python -m pytest tests/benchmarks/test_large_scope.py $(ARGS)
+		$(BIN)/python -m pytest tests/benchmarks/test_large_scope.py --capture no $(ARGS)
 
 lifecycle: $(VENV)/.dev ## Live 10,000 random lives of memories on each database, against a model (SEQUENCES=500)
 	LIFECYCLE_SEQUENCES=$(or $(SEQUENCES),10000) $(BIN)/python -m pytest tests/lifecycle/test_state_machine.py $(ARGS)

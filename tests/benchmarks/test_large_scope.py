@@ -2,6 +2,7 @@
 hour, and 4 GB of disk.
 """
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,7 @@ def measured(folder: Path, memories: int, questions: int) -> dict[str, Any]:
 
 def test_very_many_memories_of_one_user_are_found_soon_and_take_little_memory(tmp_path: Path) -> None:
     few, many = measured(tmp_path, FEW, 4), measured(tmp_path, MEMORIES, 100)
+    print(json.dumps([few, many], indent=2))
     assert many["first_ten_same"] >= LEAST_SAME
     assert many["rss_mb"] - few["rss_mb"] <= MOST_MEGABYTES
     assert many["cold_recall_s"] <= MOST_SECONDS

@@ -283,7 +283,7 @@ def test_silence_is_unavailable(server: ScriptedServer) -> None:
 def test_an_answer_that_never_ends_is_unavailable(server: ScriptedServer) -> None:
     server.always = never_ending(server, b"\n")
     with pytest.raises(LlmUnavailable, match="did not end its answer"):
-        llm_at(server, timeout_s=0.05).ask(REQUEST)
+        llm_at(server, timeout_s=0.3).ask(REQUEST)
 
 
 @pytest.mark.parametrize("sent", [b": still at it\n\n", b"."], ids=["comments", "no line"])
