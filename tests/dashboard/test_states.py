@@ -257,6 +257,26 @@ def test_answer_that_was_asked_for_before_gives_up_nothing(ada: Person) -> None:
     expect(banner).to_be_hidden()
 
 
+def test_what_a_page_loads_by_itself_gives_up_nothing(ada: Person) -> None:
+    ada.complaints.expect("ERR_CONNECTION_REFUSED", "sendError", "htmx")
+    ada.remember("likes tea", "likes coffee")
+    page = ada.goto("/memories?q=coffee")
+    shows(page, "likes coffee")
+    expect(page.locator("#by-meaning .coming")).to_have_count(0)
+    page.context.route(re.compile("dashboard|healthz"), no_answer)
+    with page.expect_event("requestfailed", lambda request: "q=tea" in request.url):
+        page.get_by_label("Search").fill("tea")
+    banner = page.get_by_text("The server does not answer.")
+    expect(banner).to_be_visible()
+    page.context.unroute(re.compile("dashboard|healthz"))
+    # As on a busy machine, where what is to follow the list comes only now.
+    page.evaluate("htmx.ajax('get', '/dashboard/memories/meaning?q=coffee', {source: '#by-meaning'})")
+    expect(banner).to_be_visible()
+    asked_again(page, "tea")
+    shows(page, "likes tea")
+    expect(banner).to_be_hidden()
+
+
 def test_question_without_an_answer_is_asked_again(ada: Person) -> None:
     page = try_again(ada, "/activity", "Who", "ada", "button", "Show")
     page.wait_for_url("**/dashboard/activity?*who=ada*")

@@ -195,8 +195,12 @@ for (const name of ["htmx:sendError", "htmx:timeout"]) {
 }
 document.addEventListener("htmx:beforeSend", ({ detail }) => (detail.requestConfig.at = performance.now()));
 document.addEventListener("htmx:afterOnLoad", ({ detail }) => {
-  // What was asked for after something failed gives that up; an answer from before does not, however late it comes.
-  for (const [what, { at }] of unanswered) if (at < detail.requestConfig.at) unanswered.delete(what);
+  // What somebody asked for after something failed gives that up, and each part what it asked for itself. An answer from
+  // before does not, however late it comes, nor does what a page loads by itself.
+  const { at: askedAt, triggeringEvent } = detail.requestConfig;
+  for (const [what, { at }] of unanswered) {
+    if (at < askedAt && (triggeringEvent || what === detail.elt)) unanswered.delete(what);
+  }
   setAway(unanswered.size > 0);
 });
 document.addEventListener("htmx:beforeRequest", (event) => event.detail.target.classList.remove("failed"));
