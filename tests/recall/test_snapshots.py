@@ -202,29 +202,6 @@ def test_damaged_file_is_thrown_away_and_made_anew(
     assert is_restored(store, folder)
 
 
-def test_pages_that_changed_places_or_were_lost_are_noticed(tmp_path: Path) -> None:
-    file = tmp_path / "shelf"
-    pieces = [np.arange(100, dtype=np.int32), np.arange(5000, dtype=np.int32)]
-    with file.open("wb") as out:
-        snapshot.write(out, snapshot.Snapshot({}, {"numbers": pieces, "none": [pieces[0][:0]]}), ["x"])
-    found = snapshot.read(file, ["x"], writable="-").arrays
-    assert (found["numbers"][0] == np.concatenate(pieces)).all()
-    assert found["none"][0].size == 0
-    whole = file.read_bytes()
-
-    def exchanged(content: bytearray) -> bytearray:
-        return content[4096:8192] + content[:4096] + content[8192:]
-
-    def lost(content: bytearray) -> bytearray:
-        return content[:4096] + bytes(4096) + content[8192:]
-
-    for change in (exchanged, lost):
-        damaged(file, change)
-        with pytest.raises(snapshot.WrongSnapshot, match="damaged"):
-            snapshot.read(file, ["x"], writable="-")
-        file.write_bytes(whole)
-
-
 @pytest.mark.parametrize("length", [0, 10, 5000])
 def test_file_that_is_cut_short_is_thrown_away(folder: SnapshotFolder, store: Rows, file: Path, length: int) -> None:
     damaged(file, lambda content: content[:length])
