@@ -4,17 +4,12 @@ They are built by hand from onnxruntime's fused operators: what is measured fast
 exporter or an optimizer of the day would make of it. Word vectors are looked up outside, from one shared table.
 """
 
-import hashlib
-import json
-from pathlib import Path
-
 import numpy as np
 import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from torch import nn
 
-from memorist.models.files import MANIFEST
 from training.encoder import HEADS, WIDTH, EmbeddingModel, Encoder, Layer, RerankingModel
 from training.rounding import LARGEST_WEIGHT, RoundedLinear
 
@@ -144,9 +139,3 @@ def model_of(graph: Graph, inputs: list[str], output: str, shape: list[object]) 
     )
     versions = [helper.make_opsetid("", 18), helper.make_opsetid(MICROSOFT, 1)]
     return helper.make_model(proto, opset_imports=versions, ir_version=9, producer_name="memorist")
-
-
-def write_manifest(folder: Path) -> None:
-    files = sorted(path for path in folder.iterdir() if path.suffix in {".onnx", ".npy", ".json"})
-    hashes = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files if path.name != MANIFEST}
-    (folder / MANIFEST).write_text(json.dumps(hashes, indent=2) + "\n")

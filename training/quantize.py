@@ -27,11 +27,12 @@ from memorist.models.tagger import pair_of
 from memorist.models.values import DatedFact
 from training.data import Conversation, Unit, load_training, write_out
 from training.encoder import EmbeddingModel, RerankingModel, load_trained, load_words, save_trained, trained_layers
-from training.export import embedder_graph, reranker_graph, write_manifest
+from training.export import embedder_graph, reranker_graph
 from training.knowledge.data import PAIRS, SESSIONS, examples, load, pairs
 from training.knowledge.export import comparer_graph, tagger_graph
 from training.knowledge.models import JudgingModel, TaggingModel
 from training.knowledge.run import augmented, unlabelled
+from training.manifest import write_manifest
 from training.rounding import round_encoder, set_ranges
 from training.torch_models import LIMIT, device, padded
 

@@ -22,7 +22,7 @@ from memorist.models.files import FOLDER
 from memorist.recall.fusion import FUSION
 from training.data import FORMS, load_training
 from training.encoder import WIDTH, EmbeddingModel, Encoder, RerankingModel
-from training.export import write_manifest
+from training.manifest import write_manifest
 from training.mining import autocast, mine
 from training.sampling import Sampler
 from training.shipped import load_shipped, shipped_head

@@ -304,18 +304,34 @@ def judge(flags: Flags, file: _FILE = None, predictions: _PREDICTIONS = None) ->
 
 
 @with_flags(*STORE)
-def extraction(flags: Flags, file: _FILE = None, predictions: _PREDICTIONS = None) -> None:
+def extraction(
+    flags: Flags,
+    file: _FILE = None,
+    predictions: _PREDICTIONS = None,
+    languages: Annotated[
+        bool, typer.Option("--languages", help="Measure on our own conversations in twelve languages but English.")
+    ] = False,
+) -> None:
     """Measure how well the local extractor finds what is worth remembering, on labelled conversations.
 
     FILE has conversations with every fact that a person would want kept. A memory matches one where it is about the
-    same person, rests on the same message or one beside it, and has its key words. Without FILE: the conversations that
-    come with Memorist, where a memory is found that has 60% of the words of one of its category.
+    same person, rests on the same message or one beside it, and has its key words; so with --languages. Without either:
+    the English conversations that come with Memorist, where a memory is found that has 60% of the words of one of its
+    category.
     """
     from memorist.models.tagger import LocalTagger
+    from memorist_bench.knowledge import measure_knowledge, measure_languages
 
+    if languages:
+        by_language = measure_languages(LocalTagger())
+        if flags.as_json:
+            print_json(by_language)
+            return
+        shown = ["messages", "facts", "memories", "recall_3", "recall_2", "precision"]
+        found_in = [[code, *(f"{one[column]:g}" for column in shown)] for code, one in by_language.items()]
+        print_table(["language", *shown], found_in)
+        return
     if file is not None:
-        from memorist_bench.knowledge import measure_knowledge
-
         _tell(flags, *measure_knowledge(file, LocalTagger()), predictions)
         return
     from memorist_bench.extraction import measure_extraction

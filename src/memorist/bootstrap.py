@@ -32,6 +32,7 @@ from memorist.views.condition import condition_of
 from memorist.watching import Watch
 
 if TYPE_CHECKING:
+    from memorist.models.embedder import LocalEmbedder
     from memorist.store.resealing import Resealing, TenantEncryption
     from memorist.store.sealing import MasterKeys
 
@@ -255,11 +256,11 @@ def _local_comparer(threads: int | None) -> Comparer:
 def _local_tagger(threads: int | None) -> Tagger:
     from memorist.models.tagger import LocalTagger
 
-    return LocalTagger(threads)
+    return LocalTagger(threads, others=_local_embedder(threads).others)
 
 
 @lru_cache(maxsize=2)
-def _local_embedder(threads: int | None) -> Embedder:
+def _local_embedder(threads: int | None) -> "LocalEmbedder":
     from memorist.models.embedder import LocalEmbedder
 
     return LocalEmbedder(threads)

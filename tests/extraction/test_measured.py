@@ -14,7 +14,7 @@ from memorist.memories.values import Memory
 from memorist.models.tagger import LocalTagger
 from memorist.platform.values import Owner
 from memorist_bench.extraction import HALVES, compare, conversations, measure_extraction, similarity
-from memorist_bench.knowledge import measure_knowledge, measure_pairs
+from memorist_bench.knowledge import measure_knowledge, measure_languages, measure_pairs
 from tests.facts.judges import local_judge
 
 LABELLED = "MEMORIST_LABELLED"
@@ -36,6 +36,17 @@ def test_the_built_in_conversations_are_read_no_worse_than_they_were(measured: d
     """They label few of the facts that they hold: precision is a lower bound, and says nothing by itself."""
     assert measured[half]["precision"] >= 0.5
     assert measured[half]["recall"] >= 0.6
+
+
+def test_other_languages_are_read_no_worse_than_they_were() -> None:
+    """Our own conversations, of which a quarter has nothing to keep: before its sentences had vectors the tagger kept
+    .94 of what must be, and .57 of what it kept was right.
+    """
+    found = measure_languages(TAGGER)
+    assert len(found) == 1 + 12
+    assert found["all"]["recall_3"] >= 0.9
+    assert found["all"]["precision"] >= 0.7
+    assert all(one["recall_3"] >= 0.7 for one in found.values())
 
 
 def labelled(name: str) -> Path:

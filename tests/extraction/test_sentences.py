@@ -33,3 +33,17 @@ def test_a_number_with_a_full_stop_ends_a_sentence_unless_it_counts_days(text: s
 )
 def test_a_title_in_small_letters_ends_no_sentence_before_a_name(text: str, sentences: list[str]) -> None:
     assert [text[start:end] for start, end in sentence_spans(text)] == sentences
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("मैं पुणे में रहता हूँ। मौसम कैसा है?", ["मैं पुणे में रहता हूँ।", "मौसम कैसा है?"]),
+        ("أنا طبيبة؟ نعم.", ["أنا طبيبة؟", "نعم."]),
+        ("加油!我住在成都。猫叫豆豆", ["加油!", "我住在成都。", "猫叫豆豆"]),
+        ("좋아요!저는 부산에 살아요", ["좋아요!", "저는 부산에 살아요"]),
+        ("Das ist a!b und c?d.", ["Das ist a!b und c?d."]),
+    ],
+)
+def test_sentences_of_other_scripts_end_at_their_own_stops(text: str, expected: list[str]) -> None:
+    assert [text[first:last] for first, last in sentence_spans(text)] == expected

@@ -13,7 +13,7 @@ from memorist.learning.extractors.statements import own_words
 from memorist.models.passages import turn
 from memorist.models.values import NEEDS, RULINGS, TOPICS, Passage, Span
 
-SESSIONS, PAIRS = (Path(__file__).parent / f"{name}.json.xz" for name in ("sessions", "pairs"))
+SESSIONS, PAIRS, LANGUAGES = (Path(__file__).parent / f"{name}.json.xz" for name in ("sessions", "pairs", "languages"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,17 @@
 """The local tagger: reads a message after the one before it, and says of each sentence whether it is worth keeping."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memorist.languages import is_english
+from memorist.models.embedder import OtherLanguages
 from memorist.models.encoder import LocalModel
+from memorist.models.files import FOLDER
+from memorist.models.other_tags import OtherTags
 from memorist.models.passages import last_words, turn
 from memorist.models.tokens import Tokens
 from memorist.models.values import NEEDS, TOPICS, Passage, Tag
@@ -17,9 +22,26 @@ PREVIOUS_WORDS = 24
 OUTPUTS = 3 + len(TOPICS) + len(NEEDS) + 1
 
 
+_BY_VECTOR = 0.6
+"""How much of what is said of a sentence that is not English is said by its vector."""
+_SURE = 0.6
+"""How likely such a sentence must be worth keeping: that is where the scale of English has its half."""
+
+
+_CERTAIN = 0.8
+"""By its vector alone it is kept from here on: of many scripts the tagger reads nothing."""
+
+
 class LocalTagger(LocalModel):
+    """A message that is not English is read by itself, and by the vectors of its sentences."""
+
     file = "tagger.onnx"
     model_id = "memorist-tagger-1"
+
+    def __init__(self, threads: int | None = None, folder: Path = FOLDER, others: OtherLanguages | None = None) -> None:
+        """`others` is the embedder's network, where one is open."""
+        super().__init__(threads, folder)
+        self._others = OtherTags(others or OtherLanguages(threads, folder), folder)
 
     def tag(self, passages: Sequence[Passage]) -> list[list[Tag]]:
         """A tag for each sentence of each passage, in their order. Raises WeightsDamaged."""
@@ -27,6 +49,12 @@ class LocalTagger(LocalModel):
         for ran in self._run([pair_of(one) for one in passages], lambda *batch: _pooled(passages, *batch)):
             for index, outputs in zip(ran.indexes, ran.results[0], strict=True):
                 found[index] = [tag_of(row) for row in outputs[: len(passages[index].sentences)]]
+        foreign = [index for index, one in enumerate(passages) if found[index] and not is_english(one.text)]
+        said = [passages[index].text[first:last] for index in foreign for first, last in passages[index].sentences]
+        if said:
+            rows = iter(self._others.of(said))
+            for index in foreign:
+                found[index] = [_with_vector(tag, next(rows)) for tag in found[index]]
         return found
 
 
@@ -61,6 +89,20 @@ def pooling(passage: Passage, encoding: Tokens) -> NDArray[np.float32]:
         if tokens:
             rows[row, tokens] = 1 / len(tokens)
     return rows
+
+
+def _with_vector(tag: Tag, outputs: NDArray[np.float32]) -> Tag:
+    by_vector = 1 / (1 + np.exp(-outputs[:3]))
+    keep, should, must = (
+        (1 - _BY_VECTOR) * one + _BY_VECTOR * float(other)
+        for one, other in zip((tag.keep, tag.should, tag.must), by_vector, strict=True)
+    )
+    keep = 0.5 * keep / _SURE if keep < _SURE else 0.5 + 0.5 * (keep - _SURE) / (1 - _SURE)
+    keep = max(keep, 0.5) if by_vector[0] >= _CERTAIN else keep
+    topics, needs = outputs[3 : 3 + len(TOPICS)], outputs[3 + len(TOPICS) :]
+    # Both must say so before two sentences are made one.
+    is_alone = tag.needs == NEEDS[1] and NEEDS[int(needs.argmax())] == NEEDS[0]
+    return Tag(keep, should, must, TOPICS[int(topics.argmax())], NEEDS[0] if is_alone else tag.needs, tag.of_other)
 
 
 def tag_of(outputs: NDArray[Any]) -> Tag:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from memorist.languages import is_english
 from memorist.learning.extractors.corrections import (
     correcting,
     correction_of_before,
@@ -55,6 +56,7 @@ _AND_THIS = re.compile(
     r"\W*(?:(?:and|now|next|also)\W*)?(?:this|the next|another|one more|continue|again)\b", re.IGNORECASE
 )
 _WORDS = re.compile(r"\w+")
+_ASKS = re.compile(r"[^,，、،;；:.!。।?？؟]*[?？؟]\W*")
 _OF_SPEAKER = re.compile(r"\b(?:I|[Mm]y|[Ww]e|[Oo]ur)\b")
 _LETTER = re.compile(r"[^\W\d_]")
 _PICTURE = re.compile(r"(?<!\s)\s*\[(?:shared )?(?:image|photo|picture|video|sticker)\b[^\]]{0,500}\]", re.IGNORECASE)
@@ -233,7 +235,11 @@ def _surer(sentence: str, after_another: Tag, by_itself: Tag) -> Tag:
 
 
 def _as_plain_as_told(sentence: str, tag: Tag) -> Tag:
-    """What somebody says of themselves outright is kept, however short or small the sentence is written."""
+    """What somebody says of themselves outright is kept, however short or small the sentence is written. What is only
+    asked is not, which the tagger knows of English alone; with a comma a question may begin with what is so.
+    """
+    if _ASKS.fullmatch(sentence) and not is_english(sentence):
+        return replace(tag, keep=0.0)
     return replace(tag, keep=KEPT) if tag.keep < KEPT and is_plainly_told(sentence) else tag
 
 

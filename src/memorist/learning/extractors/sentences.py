@@ -30,8 +30,11 @@ _MONTH = re.compile(
     r" (?:Jan|Jän|Feb|März|Mär|April|Apr|Mai|Juni|Jun|Juli|Jul|August|Aug|Sep|Sept|Okt|Nov|Dez"
     r"|Januar|Jänner|Februar|September|Oktober|November|Dezember)\b"
 )
-# A full stop of a script that has no spaces ends a sentence by itself.
-_BREAK = re.compile(rf"(?<![.!?…])[.!?…]+[\"'”’)\]*]*(?=\s|\Z)|[。！？]+[」』”’）]*|{GAP}+|\n+(?! {{2,}}[a-z])")
+# A stop of another script ends a sentence wherever it stands, and ours do before a letter of a script without spaces.
+_BREAK = re.compile(
+    r"(?<![.!?…])[.!?…]+[\"'”’)\]*]*(?=\s|\Z)|[。！？؟।۔]+[」』”’）]*|(?<![!?])[!?]++(?=[\u3040-\u9fff\uac00-\ud7a3])|"
+    rf"{GAP}+|\n+(?! {{2,}}[a-z])"
+)
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
