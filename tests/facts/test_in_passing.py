@@ -91,6 +91,15 @@ def test_what_is_said_in_one_message_is_all_meant(older: str, newer: str) -> Non
     assert judged(said(older, "m"), said(newer, "m")).ruling is Ruling.UNRELATED
 
 
+def test_a_long_sentence_is_not_retired_for_the_little_that_the_newer_one_takes_up() -> None:
+    older = "User is building a recipe app called Ladle, in SvelteKit with a Supabase backend."
+    newer = "User: we ditched supabase, moved Ladle to plain postgres on fly.io."
+    assert judged(said(older), said(newer)).ruling is Ruling.UNSURE
+    assert judged(said("User is building a recipe app."), said("User dropped the recipe app.")).ruling is (
+        Ruling.CONTRADICTS
+    )
+
+
 def test_plain_words_of_another_value_count_in_passing_as_well() -> None:
     assert judged(said("User lives in Porto."), said("User moved to Vienna.")).ruling is Ruling.CONTRADICTS
 

@@ -166,10 +166,7 @@ def test_what_can_both_be_true_is_not_retired(older: str, newer: str) -> None:
         ("User is Clara.", "User: Big news: I quit Nordlicht!"),
         ("User hates long texts.", "User: Big news: I quit Nordlicht!"),
         ("User's cat is called Miso.", "User: Turns out I'm not allergic to hazelnuts after all, it's walnuts."),
-        (
-            "User eats fish again, so they are pescatarian now.",
-            "User: Turns out I'm not allergic to hazelnuts after all.",
-        ),
+        ("User is pescatarian now.", "User: Turns out I'm not allergic to hazelnuts after all."),
     ],
 )
 def test_what_only_sounds_like_a_change_does_not_retire_another_matter(older: str, newer: str) -> None:
@@ -326,6 +323,33 @@ def test_a_fact_of_several_claims_is_not_retired_because_of_one() -> None:
     assert says_several_things("User is vegetarian and allergic to hazelnuts.")
     assert says_several_things("User's brother is a baker and he eats meat.")
     assert not says_several_things("User has a dog and a cat.")
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("User lives in Oslo with their two cats, Miso and Bean.", "User moved to Bergen."),
+        ("User lives in Porto with two cats.", "One of the user's cats died."),
+        ("User's rent is 950 a month, they earn 2800.", "User's rent is 1050 a month."),
+        ("User's father lives in Galway, he keeps bees.", "User's father moved to Athlone."),
+    ],
+)
+def test_what_is_told_beside_what_changed_is_not_lost(older: str, newer: str) -> None:
+    verdict = judged(older, newer)
+    assert (verdict.ruling, verdict.reason) == (Ruling.UNSURE, "A part of it may have changed.")
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("User drives a 2012 Golf.", "User sold the Golf."),
+        ("User lives with Marco in Turin.", "User broke up with Marco."),
+        ("User's rent is 950 a month.", "User's rent is 1050 a month."),
+        ("User has 5k in savings and 12k of student debt.", "User paid off the student debt, savings are down to 500."),
+    ],
+)
+def test_what_changed_as_a_whole_is_retired(older: str, newer: str) -> None:
+    assert judged(older, newer).ruling is Ruling.CONTRADICTS
 
 
 def test_only_what_the_local_judge_is_unsure_of_is_asked_of_the_other() -> None:

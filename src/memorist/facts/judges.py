@@ -5,9 +5,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from memorist.errors import LlmError, LlmMalformed, LlmRefused, LlmUnavailable
-from memorist.facts.matters import Matter, matter_of
+from memorist.facts.matters import Matter, matter_of, telling
 from memorist.facts.merging import has_a_date, has_another_word, without_dates
 from memorist.facts.plain.changes import change_of, has_the_same_words, says_several_things
+from memorist.facts.plain.parts import pieces_of
 from memorist.facts.plain.speaker import told_alike
 from memorist.facts.plain.values import ValueChange
 from memorist.facts.port import Judge
@@ -86,8 +87,11 @@ NEAR_ENOUGH = 0.65
 """Up to here somebody is asked whether one ends the other, where the judge would have retired it."""
 DOUBTS_SAID = 0.7
 """How certain it must be to ask about them at all."""
+MOST_LOST = 4
+"""How many words that tell something may be lost with such a fact, for it to be retired."""
 
 _LONGEST_COMPARED = 600
+_ENDING = (ValueChange.ANOTHER, ValueChange.DENIED, ValueChange.RESTATED, ValueChange.LIKELY, ValueChange.UNCERTAIN)
 
 
 class LocalJudge:
@@ -148,11 +152,23 @@ def _verdict_on(older: str, newer: str, likely: dict[str, float], apart: float, 
             return _Refused(Ruling.UNRELATED, "One word is another: they may tell of two things.", likely["compatible"])
         if apart > OF_ONE_DAY:
             return Verdict(Ruling.UNRELATED, "They tell of different matters of one day.", likely["compatible"])
-    if change is ValueChange.RESTATED or verdict.ruling not in (Ruling.CONTRADICTS, Ruling.UNSURE):
+    if verdict.ruling not in (Ruling.CONTRADICTS, Ruling.UNSURE):
         return verdict
-    if change is ValueChange.PART or says_several_things(older):
+    is_partial = change is ValueChange.PART or (change is not ValueChange.RESTATED and says_several_things(older))
+    # What somebody said at some length, only the network takes for ended.
+    is_long = change is None and matter is not Matter.STATED and len(telling(older) - telling(newer)) > MOST_LOST
+    if is_partial or is_long or _leaves_a_piece(older, newer):
         return Verdict(Ruling.UNSURE, "A part of it may have changed.", verdict.confidence)
     return verdict
+
+
+def _leaves_a_piece(older: str, newer: str) -> bool:
+    """Whether the older one says something beside what the newer one says otherwise or takes up."""
+    pieces = pieces_of(older)
+    said = telling(newer)
+    return len(pieces) > 1 and any(
+        telling(piece) and not telling(piece) & said and change_of(piece, newer) not in _ENDING for piece in pieces
+    )
 
 
 def ruling_of(likely: dict[str, float], change: ValueChange | None = None, apart: float = 0.0) -> Verdict:

@@ -34,11 +34,12 @@ def matter_of(newer: Memory, older: Memory) -> Matter:
     if said_in is not None and said_in == older.meta_text("message_id"):
         return Matter.AT_ONCE
     speakers = {term for one in both for term in terms(one.meta_text("about") or "")}
-    words, others = (_telling(one.content) for one in both)
+    words, others = (telling(one.content) for one in both)
     return Matter.SHARED if (words & others) - speakers else Matter.STRANGE
 
 
-def _telling(text: str) -> set[str]:
+def telling(text: str) -> set[str]:
+    """The terms of a text that sentences of two matters do not share by chance."""
     return set(question_terms(without_dates(text))) - _BY_CHANCE
 
 

@@ -11,6 +11,15 @@ _VERB = re.compile(
 )
 _BEFORE_VERBS = frozenset({"also", "then", "he", "she", "they", "it", "now"})
 _AND = re.compile(r",? and ")
+# Where something else is said than before: of its subject, of somebody else, or of whom or what one has there. What is
+# said of "it" is said of the same thing.
+_JOINT = re.compile(
+    rf"[;!?] (?=\w)|(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bProf)(?<!\bSt)\. (?=\w)|"
+    rf",? (?:and|but|while|who|which) (?=(?:also |then |now )?(?:{_VERB.pattern}|my|our|his|her|their)\b)|"
+    r"(?:, (?:and |but |so |while )?| (?:and|but|so|while) )(?=(?:I|we|he|she|they)(?:['’]\w+)? )|"
+    r"\bwith (?=(?:an?|his|her|their|my|our|two|three|four|five|\d{1,3})\b)",
+    re.IGNORECASE,
+)
 
 
 def parts_of(text: str) -> list[list[str]]:
@@ -25,6 +34,13 @@ def parts_of(text: str) -> list[list[str]]:
     if not 1 < len(pieces) <= _MOST_PARTS or verb is None:
         return [[text]]
     return [[" ".join(first)], *(_in_full(piece, first, verb) for piece in pieces[1:])]
+
+
+def pieces_of(text: str) -> list[str]:
+    """The stretches of a text that each say something else: "lives in Oslo" and "two cats" of "lives in Oslo with two
+    cats".
+    """
+    return [piece for piece in _JOINT.split(text) if piece.strip()]
 
 
 def _verb_in(words: list[str]) -> int | None:
