@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from memorist.facts.matters import Matter, matter_of
+from memorist.facts.plain.cues import has_other_numbers, tells_of_a_change
 from memorist.facts.values import Ruling, Verdict
 from memorist.memories import lifecycle
 from memorist.memories.values import Memory
@@ -89,6 +90,43 @@ def test_what_is_near_and_shares_no_word_is_for_somebody_to_decide(older: str, n
 )
 def test_what_is_said_in_one_message_is_all_meant(older: str, newer: str) -> None:
     assert judged(said(older, "m"), said(newer, "m")).ruling is Ruling.UNRELATED
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("User: Painting is so freeing, it lets my feelings out.", "User: It inspired me to paint a mural."),
+        ("User wrote down all of their goals.", "User: The talk gave me a boost to go after my goals."),
+        ("User won their fourth chess tournament on Friday.", "User is preparing for other tournaments."),
+        ("User raised money for the shelter.", "User: The donations even paid for a roof at the shelter!"),
+    ],
+)
+def test_what_tells_of_no_change_puts_nothing_in_doubt(older: str, newer: str) -> None:
+    assert judged(said(older), said(newer)).ruling is Ruling.UNRELATED
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("User works as a chef.", "User does not work as a chef anymore, they are doing deliveries now."),
+        ("User is vegetarian.", "User eats meat now."),
+        (
+            "User: Mum had a stroke on Tuesday, she's in St James's hospital.",
+            "User: mum's home from hospital. She's walking with a stick now.",
+        ),
+        ("User's wife Ada is pregnant, due in July!", "User: our daughter Mia was born on July 8th."),
+    ],
+)
+def test_what_tells_of_a_change_of_the_same_matter_is_asked_about(older: str, newer: str) -> None:
+    assert judged(said(older), said(newer)).ruling is Ruling.UNSURE
+
+
+def test_of_other_languages_no_words_of_a_change_are_asked() -> None:
+    assert tells_of_a_change("Ich wohne in Bonn und arbeite bei der Post.")
+    assert not tells_of_a_change("I live in Bonn and work for the post office.")
+    assert not tells_of_a_change('Asked "What book moved you?", Ada said: I have read none of them.')
+    assert has_other_numbers("The rent is 950.", "The rent is 1050.")
+    assert not has_other_numbers("The rent is 950.", "950 for two rooms, since 2021.")
 
 
 def test_a_long_sentence_is_not_retired_for_the_little_that_the_newer_one_takes_up() -> None:

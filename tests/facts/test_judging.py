@@ -332,6 +332,8 @@ def test_a_fact_of_several_claims_is_not_retired_because_of_one() -> None:
         ("User lives in Porto with two cats.", "One of the user's cats died."),
         ("User's rent is 950 a month, they earn 2800.", "User's rent is 1050 a month."),
         ("User's father lives in Galway, he keeps bees.", "User's father moved to Athlone."),
+        ("User takes sertraline 50mg and the pill.", "User came off the pill."),
+        ("User has a dog and a cat.", "User's dog died last week."),
     ],
 )
 def test_what_is_told_beside_what_changed_is_not_lost(older: str, newer: str) -> None:

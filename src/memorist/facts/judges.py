@@ -1,6 +1,7 @@
 """Who judges two facts: a small model on this machine, a language model, or the one where the other is unsure."""
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -8,6 +9,7 @@ from memorist.errors import LlmError, LlmMalformed, LlmRefused, LlmUnavailable
 from memorist.facts.matters import Matter, matter_of, telling
 from memorist.facts.merging import has_a_date, has_another_word, without_dates
 from memorist.facts.plain.changes import change_of, has_the_same_words, says_several_things
+from memorist.facts.plain.cues import has_other_numbers, tells_of_a_change
 from memorist.facts.plain.parts import pieces_of
 from memorist.facts.plain.speaker import told_alike
 from memorist.facts.plain.values import ValueChange
@@ -146,7 +148,10 @@ def _verdict_on(older: str, newer: str, likely: dict[str, float], apart: float, 
     change = change_of(older, newer)
     verdict = ruling_of(likely, change, apart)
     if change is None and matter is not Matter.STATED and verdict.ruling is not Ruling.UNRELATED:
-        verdict = _verdict_in_passing(verdict, apart, matter)
+        is_told = tells_of_a_change(newer) or (
+            matter is Matter.SHARED and has_other_numbers(without_dates(older), without_dates(newer))
+        )
+        verdict = _verdict_in_passing(verdict, apart, matter, is_told=is_told)
     if verdict.ruling in _MERGING and change is None:
         if has_another_word(older, newer):
             return _Refused(Ruling.UNRELATED, "One word is another: they may tell of two things.", likely["compatible"])
@@ -199,13 +204,19 @@ def ruling_of(likely: dict[str, float], change: ValueChange | None = None, apart
     return Verdict(Ruling.UNRELATED, "Both can be true at once.", likely["compatible"])
 
 
-def _verdict_in_passing(verdict: Verdict, apart: float, matter: Matter) -> Verdict:
-    """What holds of a verdict on what somebody said: unless both plainly tell of one matter, the model only guesses."""
+def _verdict_in_passing(verdict: Verdict, apart: float, matter: Matter, *, is_told: bool) -> Verdict:
+    """What holds of a verdict on what somebody said: unless both plainly tell of one matter, and the newer one tells of
+    a change, the model only guesses.
+    """
     may_end = verdict.ruling in (Ruling.CONTRADICTS, Ruling.UNSURE)
-    if matter is Matter.SHARED and apart <= OF_WHAT_IS_SAID and (not may_end or verdict.confidence >= DOUBTS_SAID):
+    is_near, is_shared = apart <= OF_WHAT_IS_SAID, matter is Matter.SHARED
+    if is_near and is_shared and (is_told or not may_end):
         return verdict
-    certain = AGREES if matter is Matter.SHARED else RETIRES
-    if matter is not Matter.AT_ONCE and may_end and verdict.confidence >= certain and apart <= NEAR_ENOUGH:
+    if is_told:
+        least = DOUBTS_SAID if is_shared else AGREES if is_near else RETIRES
+    else:
+        least = RETIRES if is_near and is_shared else math.inf
+    if matter is not Matter.AT_ONCE and may_end and apart <= NEAR_ENOUGH and verdict.confidence >= least:
         return Verdict(Ruling.UNSURE, "The newer one may end or change the older one.", verdict.confidence)
     return Verdict(Ruling.UNRELATED, "They may tell of different matters.", verdict.confidence)
 

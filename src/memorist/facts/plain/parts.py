@@ -11,13 +11,14 @@ _VERB = re.compile(
 )
 _BEFORE_VERBS = frozenset({"also", "then", "he", "she", "they", "it", "now"})
 _AND = re.compile(r",? and ")
+_ONE = "an?|the|my|our|his|her|their"
 # Where something else is said than before: of its subject, of somebody else, or of whom or what one has there. What is
 # said of "it" is said of the same thing.
 _JOINT = re.compile(
     rf"[;!?] (?=\w)|(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bProf)(?<!\bSt)\. (?=\w)|"
-    rf",? (?:and|but|while|who|which) (?=(?:also |then |now )?(?:{_VERB.pattern}|my|our|his|her|their)\b)|"
+    rf",? (?:and|but|while|who|which) (?=(?:also |then |now )?(?:{_VERB.pattern}|{_ONE}|\d{{1,9}}\w{{0,3}})\b)|"
     r"(?:, (?:and |but |so |while )?| (?:and|but|so|while) )(?=(?:I|we|he|she|they)(?:['’]\w+)? )|"
-    r"\bwith (?=(?:an?|his|her|their|my|our|two|three|four|five|\d{1,3})\b)",
+    rf"\bwith (?=(?!the\b)(?:{_ONE}|two|three|four|five|\d{{1,3}})\b)",
     re.IGNORECASE,
 )
 
