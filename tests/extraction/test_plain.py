@@ -4,15 +4,17 @@ import pytest
 
 from memorist.learning.extractors.kinds import Vocabulary
 from memorist.learning.extractors.local import extract_locally
-from memorist.learning.extractors.plain import is_plainly_told, stands_alone
+from memorist.learning.extractors.plain import answers, is_a_bare_answer, is_plainly_told, stands_alone
 from memorist.learning.extractors.transcripts import Utterance
 from memorist.models.tagger import LocalTagger
 
 TAGGER = LocalTagger()
 
 
-def learned(said: str) -> list[str]:
-    return [one.content for one in extract_locally([Utterance("user", said)], Vocabulary.FACTS, TAGGER)]
+def learned(*said: str) -> list[str]:
+    """What is learned of messages, to each of which the assistant answers."""
+    messages = [one for text in said for one in (Utterance("user", text), Utterance("assistant", "Got it."))]
+    return [one.content for one in extract_locally(messages[:-1], Vocabulary.FACTS, TAGGER)]
 
 
 @pytest.mark.parametrize(
@@ -60,3 +62,34 @@ def test_each_of_several_plain_sentences_is_a_fact_of_its_own() -> None:
 )
 def test_sentence_that_needs_the_one_before_does_not_stand_alone(said: str) -> None:
     assert not stands_alone(said)
+
+
+def test_whom_the_next_message_calls_she_is_named() -> None:
+    assert learned("My sister Ana called. She moved to Lima.", "She works as a vet there") == [
+        "User's sister Ana called. She moved to Lima.",
+        "User's sister Ana called. She works as a vet there.",
+    ]
+
+
+def test_nobody_is_named_where_the_message_before_names_none() -> None:
+    assert learned("The weather is bad here.", "She works as a vet in Lima")[-1] == "User: She works as a vet in Lima."
+
+
+def test_what_an_assistant_says_is_quoted_to_an_answer_alone() -> None:
+    assert learned("we use node 18", "bumped to node 22 as well")[-1] == "User: bumped to node 22 as well."
+    asked = [Utterance("assistant", "So you are vegetarian."), Utterance("user", "Yes, since 2019.")]
+    found = extract_locally(asked, Vocabulary.FACTS, TAGGER)
+    assert [one.content for one in found] == ['To "So you are vegetarian.", User said: Yes, since 2019.']
+    assert answers("Absolutely, Ada!")
+    assert is_a_bare_answer("Absolutely, Ada!")
+    assert not is_a_bare_answer("Yes, since 2019.")
+    assert not answers("Now I live in Bonn.")
+
+
+def test_an_order_tells_of_the_user_in_the_third_person() -> None:
+    assert learned("dont ever suggest restaurants with pork, im muslim") == [
+        "Don't ever suggest restaurants with pork, the user is muslim."
+    ]
+    assert learned("please always answer in English, I hate translations") == [
+        "Please always answer in English, the user hates translations."
+    ]

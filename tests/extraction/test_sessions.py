@@ -176,7 +176,7 @@ def test_story_is_no_life_also_where_it_is_told_message_by_message(quiet: Core, 
 
 
 ALLERGY, HOME = "My mother-in-law is allergic to penicillin.", "She lives with us in Bonn."
-GOES_ON = f'To "{ALLERGY}", User said: {HOME}'
+GOES_ON = ALLERGY.replace("My", "User's") + f" {HOME}"
 
 
 def test_what_goes_on_from_a_message_says_nothing_against_what_was_learned_from_it(
@@ -187,7 +187,7 @@ def test_what_goes_on_from_a_message_says_nothing_against_what_was_learned_from_
     one_by_one(core, ada, *(Message("user", text) for text in said))
     first, second = facts(core, ada)
     assert first.content == "User's neighbour's daughter got accepted to Oxford."
-    assert second.content == f'To "{said[0]}", User said: {said[1]}'
+    assert second.content == f"{first.content} {said[1]}"
     assert (second.meta or {})["quotes"] == [first.source_ref]
 
 

@@ -20,7 +20,14 @@ from memorist.learning.extractors.corrections import (
 )
 from memorist.learning.extractors.days import dated, names_a_coming_day
 from memorist.learning.extractors.kinds import LONGEST_CONTENT, Candidate, StatementKind, Vocabulary
-from memorist.learning.extractors.plain import is_plainly_told, stands_alone
+from memorist.learning.extractors.plain import (
+    answers,
+    is_a_bare_answer,
+    is_of_somebody_named_before,
+    is_plainly_told,
+    names_somebody,
+    stands_alone,
+)
 from memorist.learning.extractors.rules import rule_for, says_how_it_is, says_nothing
 from memorist.learning.extractors.sentences import headings, sentence_spans
 from memorist.learning.extractors.statements import (
@@ -58,6 +65,7 @@ _AND_THIS = re.compile(
 _WORDS = re.compile(r"\w+")
 _ASKS = re.compile(r"[^,，、،;；:.!。।?？؟]*[?？؟]\W*")
 _OF_SPEAKER = re.compile(r"\b(?:I|[Mm]y|[Ww]e|[Oo]ur)\b")
+_OF_ADDRESSEE = re.compile(r"\byou(?:r|rs)?\b", re.IGNORECASE)
 _LETTER = re.compile(r"[^\W\d_]")
 _PICTURE = re.compile(r"(?<!\s)\s*\[(?:shared )?(?:image|photo|picture|video|sticker)\b[^\]]{0,500}\]", re.IGNORECASE)
 _CLAUSE = re.compile(r"(?<=[,;]) (?=(?:and|but|so|because|considering|given|which|while|since|although)\b)")
@@ -86,6 +94,8 @@ class _Kept:
     """The number of that message, where it is another one."""
     heading: str = ""
     """The line above the list of which this is an item."""
+    who: str = ""
+    """The sentence of an earlier message that says of whom this one tells."""
 
 
 def extract_locally(
@@ -215,6 +225,7 @@ def _tagged(messages: Sequence[Utterance], read: dict[int, str], tagger: Tagger)
         # Only the first piece of a message stands after another one.
         before = None if index in found else _before(messages, index)
         kept = [replace(one, quoted=before) if one.before else one for one in _kept(passage, of_passage)]
+        kept = kept if before is None else [_with_name(messages, index, one) for one in kept]
         found.setdefault(index, []).extend(kept)
     return {index: found.get(index, []) for index in read}
 
@@ -241,6 +252,21 @@ def _as_plain_as_told(sentence: str, tag: Tag) -> Tag:
     if _ASKS.fullmatch(sentence) and not is_english(sentence):
         return replace(tag, keep=0.0)
     return replace(tag, keep=KEPT) if tag.keep < KEPT and is_plainly_told(sentence) else tag
+
+
+def _with_name(messages: Sequence[Utterance], index: int, kept: _Kept) -> _Kept:
+    """What begins with "she" or "he", with the sentence before it, of the same person's last message, that says who."""
+    text = messages[index].content
+    earlier = _same_speakers_last(messages, index) if messages[index].role == "user" else None
+    is_first = not text[: kept.spans[0][0]].strip() and not kept.before
+    if earlier is None or not is_first or not is_of_somebody_named_before(text[kept.spans[0][0] :]):
+        return kept
+    own = own_words(messages[earlier].content[-_LONGEST_MESSAGE:])
+    said = [own[first:last] for first, last in sentence_spans(own)]
+    told = [one for one in said if names_somebody(one) and not is_of_somebody_named_before(one)]
+    if not told or told[-1].endswith("?") or len(told[-1]) > _LONGEST_QUESTION:
+        return kept
+    return replace(kept, who=told[-1], quoted=earlier)
 
 
 def _before(messages: Sequence[Utterance], index: int) -> int | None:
@@ -285,7 +311,7 @@ def _kept(passage: Passage, tags: Sequence[Tag]) -> Iterator[_Kept]:
             open_ = None
             continue
         needs_sentence = (
-            tag.needs == "sentence before"
+            (tag.needs == "sentence before" or is_of_somebody_named_before(passage.text[first:last]))
             and follows_directly(passage.text, passage.sentences, number)
             and not stands_alone(passage.text[first:last])
         )
@@ -298,8 +324,10 @@ def _kept(passage: Passage, tags: Sequence[Tag]) -> Iterator[_Kept]:
         if open_ is None and needs_sentence:
             before = passage.sentences[number - 1]
             spans = ((before[0] + passage.start, before[1] + passage.start), span)
-        asked = _question(passage.previous) if tag.needs == "message before" and number == 0 else ""
-        open_ = _Kept(spans, tag, asked)
+        said = passage.text[first:last]
+        asked = _question(passage.previous, said) if tag.needs == "message before" and number == 0 else ""
+        is_answer = tag.needs == "message before" and number == 0 and is_a_bare_answer(said)
+        open_ = None if is_answer and not asked else _Kept(spans, tag, asked)
     if open_ is not None:
         yield open_
 
@@ -308,10 +336,12 @@ def _stronger(one: Tag, other: Tag) -> Tag:
     return one if one.must >= other.must else replace(other, needs=one.needs)
 
 
-def _question(previous: str) -> str:
-    """What the message before asks at its end, or says there."""
+def _question(previous: str, answer: str) -> str:
+    """What the message before asks at its end, or says there of the one who answers that."""
     sentences = [previous[first:last] for first, last in sentence_spans(previous)]
-    asked = [one for one in sentences if one.endswith("?")] or sentences[-1:]
+    asked = [one for one in sentences if one.endswith("?")]
+    if not asked and answers(answer):
+        asked = [one for one in sentences[-1:] if _OF_ADDRESSEE.search(one)]
     said = asked[-1].split(": ", 1)[-1] if asked else ""
     return said if len(said) <= _LONGEST_QUESTION else ""
 
@@ -322,7 +352,7 @@ def _candidate(index: int, messages: Sequence[Utterance], kept: _Kept, vocabular
     excerpt = message.content[kept.spans[0][0] : kept.spans[-1][1]]
     texts = [_PICTURE.sub("", message.content[first:last]) for first, last in kept.spans]
     said_on = None if message.time is None else message.time.date()
-    parts = [*([kept.heading] if kept.heading else []), *texts]
+    parts = [one for one in (kept.who, kept.heading, *texts) if one]
     content = " ".join(told_of(text, voices, said_on, follows=number > 0) for number, text in enumerate(parts))
     if kept.before:
         verb = "Asked" if kept.before.endswith("?") else "To"

@@ -1,5 +1,7 @@
 """What people tell of themselves in so plain a sentence that nothing else has to be known of it. Pure."""
 
+import re
+
 from memorist.learning.extractors.patterns import compiled
 
 
@@ -13,6 +15,38 @@ def is_plainly_told(sentence: str) -> bool:
     return not sentence.rstrip().endswith("?") and _PLAIN.match(sentence) is not None and not _UNSURE.search(sentence)
 
 
+def answers(sentence: str) -> bool:
+    """Whether a sentence agrees with what somebody else said, or denies it."""
+    return _ANSWER.match(sentence) is not None
+
+
+def is_a_bare_answer(sentence: str) -> bool:
+    """Whether it says no more than that, beside a name: "Absolutely, Ada!" """
+    said = _ANSWER.match(sentence)
+    return said is not None and len(sentence[said.end() :].split()) <= 1
+
+
+def is_of_somebody_named_before(sentence: str) -> bool:
+    """Whether a sentence begins with "she" or "his": who that is stands before it."""
+    return _SOMEBODY.match(sentence) is not None
+
+
+def names_somebody(sentence: str) -> bool:
+    return _NAMES.search(sentence) is not None
+
+
+_NAMES = re.compile(
+    r"\b(?:(?i:mother|mum|mom|father|dad|parent|(?:step|half-?)?(?:sister|brother)|wife|husband|partner|boyfriend|girlfriend|"
+    r"fiancée?|son|daughter|child|kid|baby|aunt|uncle|cousin|niece|nephew|nan|gran|grand(?:ma|pa|mother|father)|friend|"
+    r"boss|manager|colleague|neighbou?r|landlord|landlady|teacher|doctor|therapist|coach|client|roommate|flatmate|ex|"
+    r"dog|puppy|cat|kitten|horse|rabbit)(?:['’]s)?\b)|(?<=[\w,] )[A-Z][a-zà-ÿ]+\b"
+)
+_SOMEBODY = compiled(r"(?:(?:and|but|so|oh|also|plus|now)\b[\s,]*){0,2}(?:he|she|his|her)(?:['’](?:s|ll|d))?(?=\s)")
+_ANSWER = compiled(r"""
+    (?:(?:oh|well|haha+|lol|hm+)[\s,!.…]+)?(?:yes|yeah|yep|yup|no|nope|nah|not|right|correct|exactly|true|indeed|sure|
+    of course|absolutely|definitely|totally|certainly|never|always|both|neither|only|mostly|since|
+    that's right)\b[\s,!.…]*
+""")
 _STATED = r"""
     (?:am|'m|have|'ve got|like|love|hate|enjoy|prefer|live|work|speak|drive|own|play|use|drink|eat|need|want|can't|
     cannot|don't|was (?:born|diagnosed|raised)|grew up|study|teach|run)

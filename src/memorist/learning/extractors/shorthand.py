@@ -14,10 +14,11 @@ _BARE = re.compile(
 # What only somebody does or did who is not named. Not what may be an order ("quit asking"), nor an adjective.
 _DID = phrases(r"""
     adopted|applied|became|began|booked|bought|broke (?:my|up)|built|came (?:back|from|home|out)|cancelled|canceled|
-    downgraded|dropped out|enrolled|failed|fell|finished|found|gave (?:up|birth|my)|got|graduated|grew up|handed in|had|
-    hired|joined|lost|met|migrated|moved|ordered|paid|passed|quit(?! \w+ing\b)|quit(?= \w+ing .*\b(?:ago|last|since)\b)|
-    ran|sold|spent|started|stopped|switched|took|tore|upgraded|used to|was (?:born|diagnosed|raised)|went|won|
-    wrote|can't|couldn't|haven't|never (?:\w+ed|had|took|ate|drank|learnt)
+    did my|downgraded|dropped out|enrolled|failed|fell|finished|found|gave (?:up|birth|my)|got|graduated|grew up|
+    handed in|had|hired|joined|left(?! (?:hand|side|over|wing|foot|leg|arm|eye|ear|knee|shoulder))|lost|met|migrated|
+    moved|ordered|paid|passed|quit(?! \w+ing\b)|quit(?= \w+ing .*\b(?:ago|last|since)\b)|ran|sold|spent|started|
+    stopped|switched|took|tore|upgraded|used to|was (?:born|diagnosed|raised)|went|won|wrote|can't|couldn't|haven't|
+    never (?:\w+ed|had|took|ate|drank|learnt)
 """)
 _DOES = phrases(r"""
     dating|doing|drinking|driving|eating|expecting|flying|gigging|going|learning|leaving|living|moving|planning|playing|

@@ -23,6 +23,7 @@ class Voices:
 
 USER_AT_WORK = Voices("User", "the assistant", "The team")
 USER_AT_HOME = Voices("User", "the assistant")
+THE_USER = Voices("the user", "the assistant")
 ASSISTANT = Voices("The assistant", "the user", "The team")
 
 
@@ -49,7 +50,8 @@ def told_of(sentence: str, voices: Voices, said_on: date | None = None, *, follo
             text += _in_third_person(_with_verbs(part, by), by, named=named)
         text += f'"{speech}"' if speech else ""
     elif voices.you == "the assistant" and _ORDER.match(sentence):
-        text = _OWN_WORD.sub(lambda match: "the user's" if match[0].lower() == "my" else "the user", sentence)
+        told = _I_DO.sub(lambda match: _does(match, THE_USER), sentence)
+        text = _PRONOUN_ALONE.sub(lambda match: _named(match[0].lower().replace("’", "'"), THE_USER.i), told)
     elif follows or (voices.you == "the assistant" and _stands_alone(sentence)):
         text = sentence
     else:
@@ -171,6 +173,7 @@ _SAYS = re.compile(rf"\b(?:{SPEECH_VERB})\b", re.IGNORECASE)
 _THEY = re.compile(r"\b(?:they|them|their|theirs|themselves)\b", re.IGNORECASE)
 _I_DO = re.compile(r"\bI ((?:(?:really|always|also|still|just|never|often|only) )?)([a-z]+)\b")
 _OWN_WORD = re.compile(r"\b(?:I|me|my)\b", re.IGNORECASE)
+_PRONOUN_ALONE = re.compile(r"\b(?:I(?:['’](?:m|ve|ll|d))?|me|my)\b(?!['’])", re.IGNORECASE)
 # What has a subject of its own.
 _STANDS_ALONE = compiled(
     # "The user" of somebody's program is another one.
