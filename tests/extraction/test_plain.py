@@ -93,3 +93,20 @@ def test_an_order_tells_of_the_user_in_the_third_person() -> None:
     assert learned("please always answer in English, I hate translations") == [
         "Please always answer in English, the user hates translations."
     ]
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("was diagnosed with ADHD last spring", "User was diagnosed with ADHD last spring."),
+        ("did my ACL on thursday, surgery in may", "User did their ACL on thursday, surgery in may."),
+        ("sold the Golf yesterday, got 2k for it", "User sold the Golf yesterday, got 2k for it."),
+    ],
+)
+def test_what_only_begins_like_a_question_or_ends_in_a_pronoun_is_learned(said: str, expected: str) -> None:
+    assert learned(said) == [expected]
+
+
+@pytest.mark.parametrize("said", ["did it rain in Leeds?", "I decided to do it", "was it you", "I got rid of it"])
+def test_what_says_nothing_by_itself_is_not_learned(said: str) -> None:
+    assert learned(said) == []

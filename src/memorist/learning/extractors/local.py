@@ -30,6 +30,7 @@ from memorist.learning.extractors.plain import (
 )
 from memorist.learning.extractors.rules import rule_for, says_how_it_is, says_nothing
 from memorist.learning.extractors.sentences import headings, sentence_spans
+from memorist.learning.extractors.shorthand import with_subject
 from memorist.learning.extractors.statements import (
     is_a_guess,
     is_a_joke,
@@ -59,6 +60,8 @@ _FICTION_LASTS = 4
 # A shorter stretch of words may be in a tool's output by chance.
 _SHORTEST_COPY = 15
 _LONGEST_QUESTION = 160
+# "Sold the Golf yesterday, got 2k for it".
+_LONG_ENOUGH = 8
 _AND_THIS = re.compile(
     r"\W*(?:(?:and|now|next|also)\W*)?(?:this|the next|another|one more|continue|again)\b", re.IGNORECASE
 )
@@ -395,7 +398,7 @@ def _of_person(
         kept = replace(kept, heading=own[slice(*heading)] if heading else "")
         text = own[kept.spans[0][0] : kept.spans[-1][1]]
         is_alone = len(kept.spans) == 1 and not kept.before
-        is_empty = is_alone and (says_nothing(text.strip(" .!")) or kept.spans[0] in are_headings)
+        is_empty = is_alone and (_is_empty(text.strip(" .!")) or kept.spans[0] in are_headings)
         # A number says something under its heading, or to a question.
         is_empty = is_empty or not (kept.heading or kept.before or _LETTER.search(text))
         # It would be wrong from the day after on.
@@ -404,6 +407,11 @@ def _of_person(
         is_no_work = vocabulary is Vocabulary.CODING and (is_a_guess(text) or says_how_it_is(text))
         if not (is_empty or is_passing or is_no_work or is_joke or is_mostly_quoted(text)):
             yield _candidate(index, messages, kept, vocabulary)
+
+
+def _is_empty(text: str) -> bool:
+    """Whether a sentence says nothing by itself: a longer one has in it what its last word stands for."""
+    return len(text.split()) < _LONG_ENOUGH and says_nothing(with_subject(text))
 
 
 def _short(content: str) -> str:
