@@ -121,6 +121,34 @@ def test_what_tells_of_a_change_of_the_same_matter_is_asked_about(older: str, ne
     assert judged(said(older), said(newer)).ruling is Ruling.UNSURE
 
 
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("User is a backend dev at Zalando, mostly Go.", "User got laid off on friday."),
+        ("User is a backend dev at Zalando, mostly Go.", "User is starting at Delivery Hero as a staff engineer."),
+        ("User works for Sage.", "User accepted an offer from Wise."),
+        ("User works at Tesco.", "User got fired from Tesco."),
+        ("User works at Tesco and lives in Leeds.", "User lost their job."),
+    ],
+)
+def test_another_job_or_none_puts_the_old_one_in_doubt(older: str, newer: str) -> None:
+    assert judged(said(older), said(newer)).ruling is Ruling.UNSURE
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("User works at Tesco.", "User's wife got laid off."),
+        ("User works at Tesco.", "User lost their job at Boots."),
+        ("User is a student at Leeds.", "User works at Tesco."),
+        ("User is a member at Harbour Gym.", "User accepted an offer from Wise."),
+        ("User has a brother who works at Tesco.", "User got laid off on friday."),
+    ],
+)
+def test_what_is_no_job_of_theirs_stays_when_a_job_ends(older: str, newer: str) -> None:
+    assert judged(said(older), said(newer)).ruling is Ruling.UNRELATED
+
+
 def test_of_other_languages_no_words_of_a_change_are_asked() -> None:
     assert tells_of_a_change("Ich wohne in Bonn und arbeite bei der Post.")
     assert not tells_of_a_change("I live in Bonn and work for the post office.")

@@ -103,6 +103,23 @@ _SINGLE = (
 _DWELLING = (
     r"an? (?:[\w-]+ ){0,2}(?:flat|apartment|house|studio|condo|loft|cottage|townhouse|bungalow|cabin|room|place)"
 )
+_EMPLOYED = "works? (?:at|for)|is working (?:at|for)|(?:has )?joined|employer is|is employed by"
+# One may be so much at several places: what has another one of these is only likely to have changed.
+_EMPLOYED_AS = (
+    r"is an? (?!(?:[\w-]+ ){0,2}(?:students?|pupil|member|regular|guest|volunteer|patient|customer|client|speaker|"
+    r"visitor|teammate|resident|tenant) )(?:[\w/-]+ ){1,4}?at"
+)
+_HIRED = (
+    r"(?:is starting|started|starts)(?: work| working| a (?:new )?job)? at|(?:has|got|found|took) (?:a |their )?"
+    r"(?:new )?job (?:at|with)|accepted an offer (?:from|at|by)"
+)
+_JOB_ENDED = re.compile(
+    r"(?P<who>.*?)\b(?:(?:got|was|has been|is being) (?:laid off|fired|sacked|let go|made redundant)|"
+    r"(?:lost|quit|left|resigned from) (?:his|her|their|the|my) (?:\w+ )?job|handed in (?:his|her|their|my) notice|"
+    r"resigned(?! from (?:the|a)\b)|retired(?! from\b))\b(?P<rest>.*)",
+    re.IGNORECASE,
+)
+_OF_EMPLOYER = re.compile(r"\b(?:at|from|by|with) [A-Z]")
 # What is said before the value, the subject apart. Those of a line are about the same thing.
 _CLAIMS = (
     _Claim(
@@ -122,12 +139,7 @@ _CLAIMS = (
         )
         for verbs, end in _HOMES_ABROAD
     ),
-    _Claim(
-        _said("works? (?:at|for)|is working (?:at|for)|(?:has )?joined|employer is|is employed by"),
-        (_NAMES,),
-        (_THINGS,),
-        has_details=True,
-    ),
+    _Claim(_said(f"{_EMPLOYED}|{_EMPLOYED_AS}|{_HIRED}"), (_NAMES,), (_THINGS,), has_details=True),
     _Claim(_said("name is|goes by|wants to be called"), (_NAMES,)),
     _Claim(_said("listens on(?: port)?|runs on port|port is"), (_NUMBERS,)),
     _Claim(_said("is due on|deadline is|is due by"), _DATES),
@@ -189,6 +201,7 @@ _CLAIMS = (
         (),
     ),
 )
+_JOB = _said(f"{_EMPLOYED}|{_EMPLOYED_AS}")
 _MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
 _DAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
 _SEASONS = "spring|summer|autumn|winter"
@@ -214,6 +227,7 @@ _OF_A_CALENDAR = re.compile(rf"(?:{_MONTHS}|{_DAYS})\b", re.IGNORECASE)
 _OF_A_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 # One joins a club, a union or a network as well, and keeps the job: whom one joins "as a" something employs one.
 _JOINED = re.compile(r"\bjoined\b(?!.{0,200} as an? )", re.IGNORECASE)
+_MAY_HOLD_TWO = re.compile(f"{_EMPLOYED_AS}|{_HIRED}", re.IGNORECASE)
 _MOVED = re.compile(r".*(?:moved|relocated)", re.IGNORECASE)
 # What tells that somebody lives elsewhere than before.
 _NEWLY = re.compile(
@@ -364,8 +378,19 @@ def _change_of_one(older: str, newer: str) -> ValueChange | None:
         new = claim.said.fullmatch(newer) if old else None
         if old and new:
             return _change(claim, old, new)
+    if _ends_a_job(older, newer):
+        return ValueChange.UNCERTAIN
     many = _one_of_many(words_of(older.casefold()), words_of(newer.casefold()))
     return many or (choice.change if choice else None)
+
+
+def _ends_a_job(older: str, newer: str) -> bool:
+    """Whether somebody is out of work who is known to work somewhere."""
+    ended = _JOB_ENDED.match(newer)
+    job = _JOB.fullmatch(older) if ended else None
+    if not ended or not job or ended["who"].casefold() != job["who"].casefold() or is_one_of_several(job["who"]):
+        return False
+    return _OF_EMPLOYER.search(ended["rest"]) is None or _AFTER.sub("", job["value"]).strip() in ended["rest"]
 
 
 def _change_by(denial: Denial) -> ValueChange | None:
@@ -402,7 +427,7 @@ def _change(claim: _Claim, *said: re.Match[str]) -> ValueChange | None:
         or any(_LONG_AGO.search(one[0]) for one in said)
     ):
         return ValueChange.UNCERTAIN
-    is_certain &= not any(_JOINED.search(one[0]) for one in said)
+    is_certain &= not any(_JOINED.search(one[0]) or _MAY_HOLD_TWO.fullmatch(one["verb"]) for one in said)
     is_certain &= len({one["verb"].casefold().endswith(" for") for one in said}) == 1
     return ValueChange.ANOTHER if is_certain else ValueChange.LIKELY
 
