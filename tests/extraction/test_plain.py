@@ -4,7 +4,13 @@ import pytest
 
 from memorist.learning.extractors.kinds import Vocabulary
 from memorist.learning.extractors.local import extract_locally
-from memorist.learning.extractors.plain import answers, is_a_bare_answer, is_plainly_told, stands_alone
+from memorist.learning.extractors.plain import (
+    answers,
+    claim_spans,
+    is_a_bare_answer,
+    is_plainly_told,
+    stands_alone,
+)
 from memorist.learning.extractors.transcripts import Utterance
 from memorist.models.tagger import LocalTagger
 
@@ -110,3 +116,43 @@ def test_what_only_begins_like_a_question_or_ends_in_a_pronoun_is_learned(said: 
 @pytest.mark.parametrize("said", ["did it rain in Leeds?", "I decided to do it", "was it you", "I got rid of it"])
 def test_what_says_nothing_by_itself_is_not_learned(said: str) -> None:
     assert learned(said) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (
+            "my rent is 950 a month, I earn about 2800 after tax",
+            ["User's rent is 950 a month.", "User earns about 2800 after tax."],
+        ),
+        (
+            "I have two kids and my wife is a teacher at the primary school",
+            ["User has two kids.", "User's wife is a teacher at the primary school."],
+        ),
+        (
+            "- I work at Tesco but my dream is to open a bakery",
+            ["User works at Tesco.", "User's dream is to open a bakery."],
+        ),
+    ],
+)
+def test_what_is_told_of_two_things_is_two_facts(said: str, expected: list[str]) -> None:
+    assert learned(said) == expected
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I was ill last week, I think it was the fish.",
+        "If I get the job in Rome, I will move to Italy.",
+        "I quit my job because my boss is awful and I want to travel the world.",
+        "When I was young I lived in Spain, my parents had a bar there.",
+        "I have a sister, but I never see her.",
+    ],
+)
+def test_what_needs_the_rest_of_its_sentence_stays_in_it(said: str) -> None:
+    assert claim_spans(said) == [(0, len(said))]
+
+
+def test_items_after_one_that_tells_twice_keep_their_heading() -> None:
+    said = learned("About me:\n- I have two kids and my wife is a teacher at the primary school\n- vegan since 2019")
+    assert said[-1] == "User: About me: Vegan since 2019."

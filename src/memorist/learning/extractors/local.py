@@ -22,6 +22,7 @@ from memorist.learning.extractors.days import dated, names_a_coming_day
 from memorist.learning.extractors.kinds import LONGEST_CONTENT, Candidate, StatementKind, Vocabulary
 from memorist.learning.extractors.plain import (
     answers,
+    claim_spans,
     is_a_bare_answer,
     is_of_somebody_named_before,
     is_plainly_told,
@@ -280,7 +281,7 @@ def _before(messages: Sequence[Utterance], index: int) -> int | None:
 
 def _passages(messages: Sequence[Utterance], index: int, own: str) -> Iterator[Passage]:
     """A message in pieces that the tagger reads at once. Each has the whole text before it as what went before."""
-    spans = sentence_spans(own)
+    spans = claim_spans(own)
     earlier = _before(messages, index)
     # What it asks stands at its end.
     previous = (
@@ -384,8 +385,8 @@ def _of_person(
     index: int, messages: Sequence[Utterance], own: str, told: Sequence[_Kept], vocabulary: Vocabulary
 ) -> Iterator[Candidate]:
     done: set[tuple[int, int]] = set()
-    sentences = sentence_spans(own)
-    above = headings(own, sentences)
+    sentences = claim_spans(own)
+    above = headings(own, sentence_spans(own))
     are_headings = set(above.values())
     corrects = correcting(own, sentences)
     for one in told:

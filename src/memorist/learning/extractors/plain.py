@@ -3,6 +3,7 @@
 import re
 
 from memorist.learning.extractors.patterns import compiled
+from memorist.learning.extractors.sentences import sentence_spans
 
 
 def stands_alone(sentence: str) -> bool:
@@ -13,6 +14,24 @@ def stands_alone(sentence: str) -> bool:
 def is_plainly_told(sentence: str) -> bool:
     """Whether somebody says what there is to know of them, however briefly: "my favorite color is teal"."""
     return not sentence.rstrip().endswith("?") and _PLAIN.match(sentence) is not None and not _UNSURE.search(sentence)
+
+
+def claim_spans(text: str) -> list[tuple[int, int]]:
+    """The sentences of a text, and the parts of those in which somebody tells of themselves twice: "My rent is 950 a
+    month, I earn about 2800."
+    """
+    spans: list[tuple[int, int]] = []
+    for start, end in sentence_spans(text):
+        for joint in _NEXT_CLAIM.finditer(text, start, end):
+            before, after = text[start : joint.start()].lstrip("-*• "), text[joint.end() : end]
+            if stands_alone(before) and stands_alone(after) and not _UNSURE.search(before):
+                spans.append((start, joint.start()))
+                start = joint.end()
+        spans.append((start, end))
+    return spans
+
+
+_NEXT_CLAIM = compiled(r"[,;] (?:and |but |also )?(?=(?:I|my)\b)|[ ](?:and|but) (?=(?:I|my)\b)")
 
 
 def answers(sentence: str) -> bool:
