@@ -63,6 +63,7 @@ _SHORTEST_COPY = 15
 _LONGEST_QUESTION = 160
 # "Sold the Golf yesterday, got 2k for it".
 _LONG_ENOUGH = 8
+_POINTING = re.compile(r" (?:it|this|that|them|those|these|one|there)\Z", re.IGNORECASE)
 _AND_THIS = re.compile(
     r"\W*(?:(?:and|now|next|also)\W*)?(?:this|the next|another|one more|continue|again)\b", re.IGNORECASE
 )
@@ -412,7 +413,8 @@ def _of_person(
 
 def _is_empty(text: str) -> bool:
     """Whether a sentence says nothing by itself: a longer one has in it what its last word stands for."""
-    return len(text.split()) < _LONG_ENOUGH and says_nothing(with_subject(text))
+    text = with_subject(text)
+    return says_nothing(text if len(text.split()) < _LONG_ENOUGH else _POINTING.sub("", text))
 
 
 def _short(content: str) -> str:
