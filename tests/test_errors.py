@@ -55,6 +55,7 @@ CODES = {
     "StoreReadOnly": "store_read_only",
     "StoreUnavailable": "store_unavailable",
     "Unauthenticated": "unauthenticated",
+    "UnsupportedEncoding": "unsupported_encoding",
     "WeightsDamaged": "weights_damaged",
 }
 

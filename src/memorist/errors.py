@@ -20,6 +20,7 @@ MemoristError                     internal
 │   └── IdempotencyInFlight       idempotency_in_flight
 ├── StaleVersion                  stale_version
 ├── PayloadTooLarge               payload_too_large
+├── UnsupportedEncoding           unsupported_encoding
 ├── HeadersTooLarge               headers_too_large
 ├── RequestTimeout                request_timeout
 ├── TooManyRequests               too_many_requests
@@ -193,6 +194,13 @@ class PayloadTooLarge(MemoristError):
     """The body is larger than the server takes. Split it, or raise MEMORIST_BODY_LIMIT."""
 
     code = "payload_too_large"
+
+
+class UnsupportedEncoding(MemoristError):
+    """The body is sent compressed, as its header Content-Encoding says, and the server takes plain ones. Send it as it
+    is, without that header."""
+
+    code = "unsupported_encoding"
 
 
 class HeadersTooLarge(MemoristError):

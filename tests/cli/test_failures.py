@@ -24,7 +24,7 @@ NOBODY = "mem_01J9Z3K4M5N6P7Q8R9S0T1V2W3"
 
 def test_every_error_has_its_documented_exit_code() -> None:
     codes = {kind.__name__: exit_code_of(kind()) for kind in errors.all_errors()}
-    refused = {"HeadersTooLarge", "MethodNotAllowed", "PayloadTooLarge"}
+    refused = {"HeadersTooLarge", "MethodNotAllowed", "PayloadTooLarge", "UnsupportedEncoding"}
     invalid = {kind.__name__ for kind in errors.all_errors(errors.Invalid)} | refused
     conflicts = {kind.__name__ for kind in errors.all_errors(errors.Conflict)} | {"StaleVersion"}
     busy = {"RequestTimeout", "ServerBusy", "ServerUnavailable", "TooManyRequests"}

@@ -1,5 +1,6 @@
 """Whatever is sent, the answer is a clear problem with a code, never a crash, and nothing is lost."""
 
+import gzip
 import json
 import socket
 from collections.abc import Iterator
@@ -291,6 +292,23 @@ def test_body_over_the_limit_is_refused_with_and_without_a_length(ada: httpx2.Cl
     assert_problem(ada.post("/v1/memories", content=b"x" * 1_100_000), 413, "payload_too_large")
     assert_problem(ada.post("/v1/memories", content=chunks()), 413, "payload_too_large")
     assert ada.get("/v1/memories").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/memories", "/memory/add", "/v1/memory", "/api/memory/store", "/v1/records", "/mcp"]
+)
+def test_compressed_body_is_told_that_it_is(ada: httpx2.Client, path: str) -> None:
+    body = gzip.compress(json.dumps(new_memory()).encode())
+    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    response = ada.post(path, content=body, headers=headers)
+    problem = assert_problem(response, 415, "unsupported_encoding")
+    assert "Content-Encoding" in str(problem["detail"])
+    assert response.headers["accept-encoding"] == "identity"
+
+
+def test_plain_body_may_say_that_it_is_one(ada: httpx2.Client) -> None:
+    told = ada.post("/v1/memories", json=new_memory(), headers={"Content-Encoding": "identity"})
+    assert told.status_code == 201
 
 
 def test_body_of_the_limit_is_read(ada: httpx2.Client) -> None:

@@ -116,6 +116,12 @@ export class PayloadTooLarge extends MemoristError {
   static override readonly meaning: string = "The body is larger than the server takes. Split it, or raise MEMORIST_BODY_LIMIT.";
 }
 
+/** The body is sent compressed, as its header Content-Encoding says, and the server takes plain ones. Send it as it is, without that header. */
+export class UnsupportedEncoding extends MemoristError {
+  static override readonly code: string = "unsupported_encoding";
+  static override readonly meaning: string = "The body is sent compressed, as its header Content-Encoding says, and the server takes plain ones. Send it as it is, without that header.";
+}
+
 /** The request line and the headers are more than the server takes: 32 KB, or MEMORIST_HEADER_LIMIT, and 100 headers. Send long texts in the body. */
 export class HeadersTooLarge extends MemoristError {
   static override readonly code: string = "headers_too_large";
@@ -300,6 +306,7 @@ export const ERRORS: Readonly<Record<string, typeof MemoristError>> = {
   idempotency_in_flight: IdempotencyInFlight,
   stale_version: StaleVersion,
   payload_too_large: PayloadTooLarge,
+  unsupported_encoding: UnsupportedEncoding,
   headers_too_large: HeadersTooLarge,
   request_timeout: RequestTimeout,
   too_many_requests: TooManyRequests,

@@ -14,6 +14,7 @@ EXIT_CODES: tuple[tuple[type[errors.MemoristError], int], ...] = (
     (errors.Invalid, 2),
     (errors.MethodNotAllowed, 2),
     (errors.PayloadTooLarge, 2),
+    (errors.UnsupportedEncoding, 2),
     (errors.HeadersTooLarge, 2),
     (errors.NotFound, 3),
     (errors.Unauthenticated, 4),

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from memorist.addresses import is_loopback
 from memorist.audit.service import AuditLog
 from memorist.core import Core
-from memorist.errors import Invalid, MemoristError, PayloadTooLarge
+from memorist.errors import Invalid, MemoristError, PayloadTooLarge, UnsupportedEncoding
 from memorist.ids import new_id
 from memorist.models.fair_share import WHOSE
 from memorist.platform import access
@@ -116,6 +116,8 @@ class Boundary:
         exchange.added = [*self._added, (b"x-memorist-affinity", affinity(holder.tenant, whose))]
         await self._fairness.enter(holder, user, exchange.taken)
         WHOSE.set((holder.tenant, user or ""))
+        if exchange.is_encoded:
+            raise UnsupportedEncoding
         announced = exchange.announced_length
         is_small = announced is not None and announced <= self._body_limit
         takes_large = not is_small and self._uploads.accepts(scope)
@@ -159,6 +161,8 @@ class _Exchange:
         self.address: str = scope["client"][0] if scope["client"] else ""
         self.announced_length: int | None = None
         self.secret: str | None = None
+        self.is_encoded = False
+        """Whether the body is said to be compressed."""
         self.shows_key = False
         self.is_forwarded = False
         self.traceparent = ""
@@ -177,6 +181,8 @@ class _Exchange:
                 self.secret = bearer(value)
             elif name == b"content-length" and value.isdigit():
                 self.announced_length = int(value[:20])
+            elif name == b"content-encoding":
+                self.is_encoded |= value.strip().lower() not in (b"", b"identity")
             elif name == b"x-memorist-user":
                 self.user = value[:_LONGEST_NAME]
             elif name == b"x-request-id" and _REQUEST_ID.fullmatch(value):

@@ -34,6 +34,7 @@ STATUS: dict[type[errors.MemoristError], int] = {
     errors.Conflict: 409,
     errors.StaleVersion: 412,
     errors.PayloadTooLarge: 413,
+    errors.UnsupportedEncoding: 415,
     errors.HeadersTooLarge: 431,
     errors.RequestTimeout: 408,
     errors.TooManyRequests: 429,
@@ -46,6 +47,7 @@ STATUS: dict[type[errors.MemoristError], int] = {
 
 _HEADERS: dict[type[errors.MemoristError], dict[str, str]] = {
     errors.Unauthenticated: {"WWW-Authenticate": 'Bearer realm="memorist"'},
+    errors.UnsupportedEncoding: {"Accept-Encoding": "identity"},
     errors.IdempotencyInFlight: {"Retry-After": "1"},
     errors.StoreBusy: {"Retry-After": "1"},
     errors.StoreUnavailable: {"Retry-After": "5"},
