@@ -97,6 +97,20 @@ def test_backup_restore_and_ledger_at_the_command_line(cli: Cli, data: Path, tmp
     assert data.exists()
 
 
+def test_what_is_written_whole_goes_to_no_stream(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory_id = cli.json("remember", "stays", "--user", "ada")["id"]
+    monkeypatch.chdir(tmp_path)
+    forget = ["forget", memory_id, "--user", "ada", "--hard", "--receipt", "-"]
+    for command in (["backup", "create", "-"], ["support-bundle", "-"], forget):
+        refused = cli(*command)
+        assert (refused.code, refused.out) == (2, ""), command
+        assert "Name a file" in refused.err
+    assert not Path("-").exists()
+    assert cli.texts("--user", "ada") == {"stays"}
+    cli.ok("backup", "create", "./-")
+    assert Path("-").read_bytes().startswith(b"SQLite format 3")
+
+
 def test_ledger_replaces_an_older_one_and_never_the_database(cli: Cli, data: Path, tmp_path: Path) -> None:
     cli.ok("remember", "stays", "--user", "ada")
     database, ledger = data / "memorist.db", tmp_path / "ledger.jsonl"

@@ -13,22 +13,22 @@ from memorist.surfaces.cli.door import operator_settings
 from memorist.surfaces.cli.erasure import read_lines
 from memorist.surfaces.cli.failures import FAILED_CHECK
 from memorist.surfaces.cli.flags import REFUSED_KEY, STORE, Flags, new_group, with_flags
-from memorist.surfaces.cli.outputs import ended_in_order, require_free
+from memorist.surfaces.cli.outputs import ended_in_order, named, require_free
 from memorist.surfaces.cli.terminal import note, print_json, print_table
 
 
 @with_flags(*STORE, *REFUSED_KEY)
 def create(
     flags: Flags,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to write the copy.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to write the copy; not stdout.")],
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
     """Write a consistent copy of the SQLite database to a file, while it is in use: all tenants, keys and receipts.
 
     The copy is checked, appears only when it is complete, and is readable by its owner only.
     """
+    path = named(file)
     settings = operator_settings(flags)
-    path = Path(file)
     require_free(settings, path, force=force)
     with existing_store(settings), ended_in_order():
         create_backup(settings, path)

@@ -26,13 +26,11 @@ from memorist.surfaces.cli.flags import (
     with_flags,
     works_on_a_database,
 )
-from memorist.surfaces.cli.outputs import is_written_to, require_free, written
+from memorist.surfaces.cli.outputs import STREAM, is_written_to, named, require_free, written
 from memorist.surfaces.cli.speaking import core_here, speaking
 from memorist.surfaces.cli.terminal import counted, note, print_json, print_line, print_table
 from memorist.times import to_iso
 from memorist.verbs import Verbs
-
-_STREAM = "-"
 
 ReceiptFile = Annotated[str | None, typer.Option(metavar="FILE", help="Also write the receipt to this file, as JSON.")]
 
@@ -127,15 +125,15 @@ def resume(flags: Flags) -> None:
 @with_flags(*STORE, *REFUSED_KEY)
 def ledger(
     flags: Flags,
-    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="Where to write; - is stdout.")] = _STREAM,
+    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="Where to write; - is stdout.")] = STREAM,
 ) -> None:
     """Write the ledger of all tenants: what was erased, by ids and salted hashes alone. Keep it beside your backups."""
     settings = operator_settings(flags)
-    if file != _STREAM:
+    if file != STREAM:
         require_free(settings, Path(file), force=True)  # An older ledger is replaced.
     with reading(flags) as door:
         lines = list(ledger_lines(door.core.store))
-    if file == _STREAM:
+    if file == STREAM:
         sys.stdout.writelines(f"{line}\n" for line in lines)
         return
     with written(Path(file)) as target:
@@ -198,7 +196,7 @@ def require_writable(file: str | None) -> None:
     """Raises Invalid, before anything is erased, where a receipt could not be written to that file."""
     if file is None:
         return
-    path = Path(file)
+    path = named(file, field="receipt")
     folder = path.resolve().parent
     if path.is_dir() or (not is_written_to(path) and not (folder.is_dir() and os.access(folder, os.W_OK))):
         raise Invalid(f"{file} cannot be written. Nothing was erased.", field="receipt")

@@ -16,8 +16,19 @@ from memorist.settings import Settings
 # As a shell reports a program that ended by SIGTERM.
 _TERMINATED = 143
 
+STREAM = "-"
+"""What names stdout where lines are written."""
 _BESIDE = ("", "-wal", "-shm", "-journal")
 _DEVICES = (Path("/dev"), Path("/dev/fd"))
+
+
+def named(file: str, *, field: str = "file") -> Path:
+    """The path of what is written as a whole, or not at all. Raises Invalid for what elsewhere means stdout: a reader
+    would get a part of it, and not know.
+    """
+    if file == STREAM:
+        raise Invalid("- is no name of a file, and this is not written to stdout. Name a file.", field=field)
+    return Path(file)
 
 
 def require_free(settings: Settings, path: Path, *, force: bool) -> None:

@@ -23,7 +23,7 @@ from memorist.surfaces.cli.checks import examine
 from memorist.surfaces.cli.db import existing_store
 from memorist.surfaces.cli.door import operator_settings
 from memorist.surfaces.cli.flags import REFUSED_KEY, STORE, Flags, with_flags
-from memorist.surfaces.cli.outputs import written
+from memorist.surfaces.cli.outputs import named, written
 from memorist.times import SystemClock, to_iso
 from memorist.version import __version__
 from memorist.views.condition import condition_of
@@ -61,8 +61,8 @@ def support_bundle(
 
     It is a .tar.gz of a few small files that you can read before you send it.
     """
+    path = named(file)
     operator_settings(flags)
-    path = Path(file)
     if path.exists() and not force:
         raise Conflict(f"{file} exists. Choose another name, or replace it with --force.")
     loaded = load_settings(flags.as_settings())

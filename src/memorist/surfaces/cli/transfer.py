@@ -21,20 +21,18 @@ from memorist.surfaces.cli.door import Whose
 from memorist.surfaces.cli.flags import ANYWHERE, IDENTITY, Flags, with_flags
 from memorist.surfaces.cli.import_from import import_from
 from memorist.surfaces.cli.moments import MOMENT, moment
-from memorist.surfaces.cli.outputs import ended_in_order, is_written_to, require_free, written
+from memorist.surfaces.cli.outputs import STREAM, ended_in_order, is_written_to, require_free, written
 from memorist.surfaces.cli.progress import NoWait, progress_bar, wait_for_vectors
 from memorist.surfaces.cli.speaking import core_here, only_here, speaking
 from memorist.surfaces.cli.terminal import counted, escaped_json, note, print_json
 from memorist.transfer.service import ImportReport, check_header
 from memorist.verbs import Verbs
 
-_STREAM = "-"
-
 
 @with_flags(*ANYWHERE, *IDENTITY)
 def export(
     flags: Flags,
-    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="Where to write; - is stdout.")] = _STREAM,
+    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="Where to write; - is stdout.")] = STREAM,
     kind: Annotated[list[Kind] | None, typer.Option(help="Only this kind; repeatable.")] = None,
     since: Annotated[str | None, typer.Option(metavar=MOMENT, help="Only what was stored from then on.")] = None,
     until: Annotated[str | None, typer.Option(metavar=MOMENT, help="Only what was stored before then.")] = None,
@@ -47,12 +45,12 @@ def export(
     """
     counts: Counter[str] = Counter()
     asked = {"since": moment("since", since), "until": moment("until", until)}
-    if file != _STREAM:
+    if file != STREAM:
         settings = load_settings(flags.as_settings()).settings
         require_free(settings, Path(file), force=force or is_written_to(Path(file)))
     with ended_in_order(), speaking(flags, Whose.BACKUP, reads=True) as memory:
         lines = _counting(memory.export(kinds=kind or None, **asked), counts)
-        if file == _STREAM:
+        if file == STREAM:
             # Pipes and files get the very bytes; on a terminal no text may act as a command to it.
             shown = map(escaped_json, lines) if sys.stdout.isatty() else lines
             for line in shown:
@@ -61,7 +59,7 @@ def export(
             with written(Path(file)) as target:
                 target.writelines(f"{line}\n" for line in lines)
     memories, documents = counts["memory"], counts["document"]
-    if file != _STREAM and flags.as_json:
+    if file != STREAM and flags.as_json:
         print_json({"file": file, "memories": memories, "documents": documents})
     else:
         parts = [counted(memories, "memory", "memories")]
@@ -155,7 +153,7 @@ def _counting(lines: Iterable[str], counts: Counter[str]) -> Iterator[str]:
 
 @contextmanager
 def _binary_input(file: str) -> Iterator[BinaryIO]:
-    if file == _STREAM:
+    if file == STREAM:
         yield sys.stdin.buffer
         return
     try:
