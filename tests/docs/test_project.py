@@ -66,6 +66,15 @@ def test_recipe_names_few_files_and_all_exist(recipe: str, most: int) -> None:
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
+def test_time_to_store_a_billion_follows_from_what_was_measured() -> None:
+    runs = [json.loads(line) for line in (ROOT / "bench/results/recall-speed.json").read_text().splitlines()]
+    rate = runs[-1]["ingest_per_s"]
+    (line,) = [one for one in page("docs/explanation/scale.md").text.splitlines() if one.startswith("| storing")]
+    assert f"{rate:.0f} memories a second" in line
+    assert f"{1e9 / rate / 86_400:.0f} days on one" in line
+    assert f"--memories {runs[-1]['memories']}`" in line
+
+
 def test_changelog_has_this_version() -> None:
     # With its day, once it is released.
     assert __version__ in [heading.partition(" - ")[0] for heading in page("CHANGELOG.md").headings()]
