@@ -255,8 +255,32 @@ def test_a_message_that_is_too_long_is_named(cli: Cli, folder: Path, monkeypatch
     file.write_text(lines(*said("a", "b", "c", "x" * (validation.MAX_CONTENT + 1))))
     result = cli("ingest", str(file), "--json")
     assert result.code == 2
-    assert result.json["failed"][0]["message"].startswith("After 2 messages: Message 1: content has")
+    assert result.json["failed"][0]["message"].startswith("After 2 messages: Line 4: content has")
     assert result.json["messages"] == 2
+
+
+_LONG = "x" * (validation.MAX_CONTENT + 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "place"),
+    [
+        ("a.jsonl", lines(*said("a")) + "\n" + lines({"role": "user"}), "Line 3 needs"),
+        ("a.jsonl", lines(*said("a", " ", _LONG)), "Line 3: content has"),
+        ("a.jsonl", lines({"messages": said("a")}, {"messages": said("b", _LONG)}), "Line 2, messages.1: content has"),
+        ("a.jsonl", lines({"messages": said("a")}, *said("b")), "Line 2 holds no"),
+        ("a.json", json.dumps(said("a", " ", _LONG)), "messages.2: content has"),
+        ("a.json", json.dumps([*said("a"), {"role": "user", "content": 5}]), "messages.1: content must be"),
+        ("a.json", json.dumps({"messages": [{"role": "user"}]}), "messages.0 needs"),
+        ("a.json", json.dumps([{"messages": said("a")}, {"messages": said(_LONG)}]), "Item 2, messages.0: content has"),
+        ("a.json", json.dumps([{"messages": said("a")}, *said("b")]), "Item 2 holds no"),
+    ],
+)
+def test_a_bad_message_is_named_by_its_place(cli: Cli, folder: Path, name: str, text: str, place: str) -> None:
+    (folder / name).write_text(text)
+    result = cli("ingest", str(folder / name), "--format", "messages", "--json")
+    assert result.code == 2
+    assert result.json["failed"][0]["message"].startswith(place)
 
 
 def test_lines_are_read_as_they_are_stored(tmp_path: Path) -> None:
@@ -264,7 +288,7 @@ def test_lines_are_read_as_they_are_stored(tmp_path: Path) -> None:
     source = io.BytesIO(lines(*said(*map(str, range(1000)))).encode())
     (talk,) = read_conversations(FoundFile(tmp_path / "x.jsonl", "x.jsonl", 1), source)
     batches = in_batches(talk.messages, 100, 10**9)
-    assert [message.content for message in next(batches)] == [str(number) for number in range(100)]
+    assert [one.message.content for one in next(batches)] == [str(number) for number in range(100)]
     assert source.tell() < len(source.getvalue()) / 5
     assert sum(map(len, batches)) == 900
 

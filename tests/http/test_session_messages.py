@@ -86,7 +86,7 @@ def test_part_that_is_no_text_is_refused(ada: httpx2.Client, part: object) -> No
     body = {"role": "user", "content": [{"type": "text", "text": "Look:"}, part]}
     problem = assert_problem(say(ada, "s1", "before", body), 422, "invalid_field")
     assert problem["field"] == "messages.1.content"
-    assert "Part 1" in str(problem["detail"])
+    assert "content.1 is not text" in str(problem["detail"])
     assert recall(ada, "before")["items"] == [], "all or none"
 
 

@@ -407,7 +407,7 @@ def message_draft(index: int, session: str, message: Message) -> Draft:
         check_draft(draft)
     except InvalidField as error:
         raise InvalidField(
-            f"Message {index}: {error.message}", field=f"messages.{index}.{error.field or 'content'}"
+            f"messages.{index}: {error.message}", field=f"messages.{index}.{error.field or 'content'}"
         ) from error
     return draft
 

@@ -27,7 +27,7 @@ def joined_text(content: object) -> Any:
         kind = part.get("type") if isinstance(part, dict) else None
         text = part.get("text") if isinstance(part, dict) else None
         if kind not in TEXT_PARTS or not isinstance(text, str):
-            raise NotText(f"Part {index} is not text. Only parts of type text are stored")
+            raise NotText(f"content.{index} is not text. Only parts of type text are stored")
         texts.append(text)
     return "\n".join(texts)
 

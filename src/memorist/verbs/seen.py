@@ -63,7 +63,7 @@ def _message(index: int, given: Mapping[str, Any]) -> Message:
     known = {field.name for field in fields(Message)}
     if not isinstance(given, Mapping) or not {"role", "content"} <= given.keys() <= known:
         raise InvalidField(
-            f"Message {index} must have role and content, and beside them only name, event_time and meta.",
+            f"messages.{index} must have role and content, and beside them only name, event_time and meta.",
             field=f"messages.{index}",
         )
     moment = given.get("event_time")
@@ -72,12 +72,12 @@ def _message(index: int, given: Mapping[str, Any]) -> Message:
             moment = from_iso_with_offset(moment)
         except (ValueError, OverflowError) as error:
             raise InvalidField(
-                f"Message {index}: event_time must be a time.", field=f"messages.{index}.event_time"
+                f"messages.{index}: event_time must be a time.", field=f"messages.{index}.event_time"
             ) from error
     try:
         content = joined_text(given["content"])
     except NotText as error:
-        raise InvalidField(f"Message {index}: {error}.", field=f"messages.{index}.content") from error
+        raise InvalidField(f"messages.{index}: {error}.", field=f"messages.{index}.content") from error
     return Message(**{**given, "content": content, "event_time": moment})
 
 

@@ -62,11 +62,19 @@ class UnreadableFile:
 
 
 @dataclass(frozen=True, slots=True)
+class Located:
+    """A message, and where in its file it is: its line, counted from 1, or its path in the JSON, counted from 0."""
+
+    where: str
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
 class Conversation:
     """Messages that follow each other; `number` is None where the file is a single conversation."""
 
     number: int | None
-    messages: Iterator[Message]
+    messages: Iterator[Located]
 
 
 def find_files(paths: Sequence[str]) -> Iterator[FoundFile | SkippedFile | UnreadableFile]:
@@ -156,29 +164,37 @@ def read_conversations(found: FoundFile, source: BinaryIO) -> Iterator[Conversat
     """
     alone = False
     values = _json_lines(source)
-    if found.path.suffix.lower() == _WHOLE_JSON:
+    is_whole = found.path.suffix.lower() == _WHOLE_JSON
+    if is_whole:
         content = _whole_json(found)
         alone = not isinstance(content, list)
         values = iter(list(enumerate([content] if alone else content, start=1)))
+    noun = "Item" if is_whole else "Line"
     first = next(values, None)
     if first is None:
         raise Invalid("There is no message in it.", field="messages")
     if not _is_conversation(first[1]):
-        yield Conversation(None, _messages(_chained(first, values)))
+        numbered = _chained(first, values)
+        yield Conversation(
+            None,
+            _messages((f"messages.{number - 1}" if is_whole else f"Line {number}", one) for number, one in numbered),
+        )
         return
     for number, value in _chained(first, values):
         if not _is_conversation(value):
-            raise Invalid(f"Item {number} holds no `messages`, as those before it do.", field="messages")
-        yield Conversation(None if alone else number, _messages(iter(enumerate(value["messages"], start=1))))
+            raise Invalid(f"{noun} {number} holds no `messages`, as those before it do.", field="messages")
+        within = "" if alone else f"{noun} {number}, "
+        messages = ((f"{within}messages.{index}", one) for index, one in enumerate(value["messages"]))
+        yield Conversation(None if alone else number, _messages(messages))
 
 
-def in_batches(messages: Iterator[Message], count: int, characters: int) -> Iterator[list[Message]]:
+def in_batches(messages: Iterator[Located], count: int, characters: int) -> Iterator[list[Located]]:
     """Batches of so many messages, or fewer where they are long, so that one fits into memory."""
-    batch: list[Message] = []
+    batch: list[Located] = []
     size = 0
-    for message in messages:
-        batch.append(message)
-        size += len(message.content)
+    for one in messages:
+        batch.append(one)
+        size += len(one.message.content)
         if len(batch) == count or size >= characters:
             yield batch
             batch, size = [], 0
@@ -224,16 +240,17 @@ def _is_conversation(value: Any) -> bool:
     return isinstance(value, Mapping) and isinstance(value.get("messages"), list)
 
 
-def _messages(values: Iterator[tuple[int, Any]]) -> Iterator[Message]:
-    for number, value in values:
+def _messages(values: Iterator[tuple[str, Any]]) -> Iterator[Located]:
+    for where, value in values:
         if not _is_message(value):
-            raise Invalid(f"Message {number} needs a `role` and a `content`.", field="messages")
-        text = _content(number, value["content"])
+            raise Invalid(f"{where} needs a `role` and a `content`.", field="messages")
+        text = _content(where, value["content"])
         if text.strip():  # A call of a tool says nothing itself.
-            yield Message(str(value["role"]), text, value.get("name"), _moment(number, value.get("event_time")))
+            moment = _moment(where, value.get("event_time"))
+            yield Located(where, Message(str(value["role"]), text, value.get("name"), moment))
 
 
-def _content(number: int, content: Any) -> str:
+def _content(where: str, content: Any) -> str:
     """A text, or the texts among the parts that some APIs cut a message into."""
     if content is None:
         return ""
@@ -242,15 +259,13 @@ def _content(number: int, content: Any) -> str:
     if isinstance(content, list) and all(isinstance(part, Mapping) for part in content):
         texts = [part["text"] for part in content if isinstance(part.get("text"), str)]
         return "\n".join(texts)
-    raise Invalid(f"The content of message {number} must be a text, or a list of parts.", field="messages")
+    raise Invalid(f"{where}: content must be a text, or a list of parts.", field="messages")
 
 
-def _moment(number: int, value: Any) -> Any:
+def _moment(where: str, value: Any) -> Any:
     if value is None:
         return None
     try:
         return from_iso_with_offset(value)
     except (TypeError, ValueError, OverflowError) as error:
-        raise Invalid(
-            f"The event_time of message {number} must be a time such as 2026-05-02T14:23:01Z.", field="messages"
-        ) from error
+        raise Invalid(f"{where}: event_time must be a time such as 2026-05-02T14:23:01Z.", field="messages") from error

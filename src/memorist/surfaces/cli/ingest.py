@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -20,6 +21,7 @@ from memorist.surfaces.cli.failures import exit_code_of
 from memorist.surfaces.cli.files import (
     Format,
     FoundFile,
+    Located,
     SkippedFile,
     UnreadableFile,
     find_files,
@@ -207,7 +209,8 @@ class _Ingesting:
                     stored += len(batch)
                     moved(source.tell())
 
-    def _store(self, session: str, first: int, batch: list[Message]) -> None:
+    def _store(self, session: str, first: int, located: list[Located]) -> None:
+        batch = [one.message for one in located]
         try:
             results = self.memory.add_messages(
                 session, batch, extract=self.extract, idempotency_key=_batch_key(session, first, batch)
@@ -218,9 +221,15 @@ class _Ingesting:
             return
         except InvalidField as error:
             counted = f"After {first} messages: " if first else ""
-            raise InvalidField(counted + error.message, field=error.field) from error
+            raise InvalidField(counted + _told_in_file(error, located), field=error.field) from error
         self.summary.messages += sum(not result.replayed for result in results)
         self.summary.already_there += sum(result.replayed for result in results)
+
+
+def _told_in_file(error: InvalidField, batch: list[Located]) -> str:
+    """What an error says of a message of the batch, by where that is in the file."""
+    match = re.match(r"messages\.(\d+)", error.field or "")
+    return error.message if match is None else error.message.replace(match[0], batch[int(match[1])].where, 1)
 
 
 def _batch_key(session: str, first: int, batch: list[Message]) -> str:
