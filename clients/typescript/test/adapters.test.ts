@@ -160,7 +160,9 @@ test("LangGraph: items are put, read, searched, listed and deleted", async () =>
   assert.deepEqual((await found({})).sort(), ["figs", "olives"]);
   assert.deepEqual(await found({ filter: { food: "figs" } }), ["figs"]);
   assert.deepEqual(await found({ filter: { rank: { $gt: 2 } } }), ["olives"]);
-  assert.deepEqual(await found({ query: "olives" }), ["figs"]);
+  assert.deepEqual(await found({ query: "olives" }), ["figs", "olives"]);
+  assert.deepEqual(await found({ query: "olives", offset: 1 }), ["olives"]);
+  assert.equal((await store.search(["users"], { query: "olives" })).at(-1)?.score, undefined);
   assert.deepEqual(await store.listNamespaces({ prefix: ["users"] }), [
     ["users", "ada"],
     ["users", "bob"],

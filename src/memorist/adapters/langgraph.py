@@ -75,8 +75,9 @@ class _Stored:
 class MemoristStore(BaseStore):
     """A LangGraph store over a handle of the library or a `Client`, for one user. Safe to share between threads.
 
-    Everything is searched by words and by meaning, without an `index` of its own: `index=False` keeps an item out of
-    searches with a query, and a list of fields says which come first. `ttl` sets the defaults of the time to live.
+    Everything is searched by words and by meaning, without an `index` of its own: `index=False` puts an item after
+    all that a query finds, without a score, and a list of fields says which come first. `ttl` sets the defaults of the
+    time to live.
     """
 
     supports_ttl = True

@@ -43,7 +43,7 @@ interface Stored {
 }
 
 /** A LangGraph store over a client. Everything is searched by words and by meaning, without an `index` of its own:
- * `index: false` keeps an item out of searches with a query. */
+ * `index: false` puts an item after all that a query finds, without a score. */
 export class MemoristStore extends BaseStore {
   readonly #memory: Client;
   #me: Principal | undefined;
@@ -134,16 +134,20 @@ export class MemoristStore extends BaseStore {
     const rank = (one: Listed) => scores.get(one.id) ?? -1;
     listed.sort((one, other) => rank(other) - rank(one) || other.updated_at.localeCompare(one.updated_at));
     const found: SearchItem[] = [];
+    const unscored: SearchItem[] = [];
     for (const one of listed) {
       if (found.length >= offset + limit) break;
       const document = await this.#document(one.id);
       const stored = document && decoded(document);
       if (stored === null || stored === "unreadable") continue;
-      if (!matches(stored.item.value, filter) || (query && !stored.isSearched)) continue;
+      if (!matches(stored.item.value, filter)) continue;
       const score = scores.get(one.id);
-      found.push(score === undefined ? stored.item : { ...stored.item, score });
+      if (score === undefined) found.push(stored.item);
+      else if (stored.isSearched) found.push({ ...stored.item, score });
+      else unscored.push(stored.item);
     }
-    return found.slice(offset);
+    // What is not to be searched comes last, where there is room.
+    return [...found, ...unscored].slice(offset, offset + limit);
   }
 
   /** How well each item answers, by the best of its parts. */
