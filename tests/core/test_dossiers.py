@@ -121,11 +121,10 @@ def test_chunk_stands_between_its_neighbours(core: Core, ada: Principal) -> None
     assert origin.has_document
 
 
-def test_chunk_that_outlives_its_document_leads_to_none(core: Core, ada: Principal) -> None:
+def test_chunk_of_a_deleted_document_leads_to_none(core: Core, ada: Principal) -> None:
     stored = core.ingestion.add_document(ada, title="guide", content="A chunk of it.", shared=False)
     (chunk,) = core.memories.list(ada, kind=Kind.DOCUMENT_CHUNK).items
     core.ingestion.forget_document(ada, stored.document.id)
-    core.retention.restore(ada, chunk.id)
     assert not core.dossiers.get(ada, chunk.id).origin.has_document
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from memorist.core import Core
 from memorist.erasure.ledger import ledger_lines
-from memorist.errors import NotFound
+from memorist.errors import IllegalTransition, NotFound
 from memorist.ingestion.values import Document
 from memorist.memories.sweeper import Sweep
-from memorist.memories.values import Memory
+from memorist.memories.values import Memory, Status
 from memorist.platform.values import Principal
 from memorist.testing import FrozenClock, new_tenant
 
@@ -97,6 +97,20 @@ def test_purge_of_an_older_version_leaves_the_document(
     newer = core.ingestion.add_document(ada, title="Payroll", content=paper.content + "\n\n# Part delta\n\nNew.")
     purge(core, ada, [], clock, sweep)
     assert core.ingestion.get_document(ada, paper.id) == newer.document
+
+
+def test_chunk_comes_back_to_its_document_and_not_without_it(core: Core, ada: Principal, paper: Document) -> None:
+    first, *_ = chunks_of(core, ada, paper)
+    core.memories.forget(ada, first.id)
+    assert core.retention.restore(ada, first.id).id in {one.id for one in chunks_of(core, ada, paper)}
+    core.retention.archive(ada, first.id)
+    core.ingestion.forget_document(ada, paper.id)
+    for chunk in (first, *core.memories.list(ada, status=Status.SOFT_DELETED).items):
+        with pytest.raises(IllegalTransition, match="Add the document again"):
+            core.retention.restore(ada, chunk.id)
+    assert core.memories.list(ada).items == ()
+    assert core.ingestion.add_document(ada, title="Payroll", content=paper.content, document_id=paper.id).was_new
+    assert core.memories.list(ada).items != ()
 
 
 def in_another_tenant(core: Core, ada: Principal) -> Principal:

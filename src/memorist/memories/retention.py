@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from memorist.errors import IllegalTransition
 from memorist.ids import parse_id
 from memorist.memories import lifecycle, writing
 from memorist.memories.entries import note_reading
@@ -9,7 +10,7 @@ from memorist.memories.policies import Policies
 from memorist.memories.policy import Policy
 from memorist.memories.rows import write_over
 from memorist.memories.service import Memories
-from memorist.memories.values import Memory, Status
+from memorist.memories.values import Kind, Memory, Status
 from memorist.platform import access
 from memorist.platform.actors import event_by
 from memorist.platform.attempts import until_written
@@ -82,8 +83,8 @@ class RetentionService:
 
         One whose TTL is over counts as deleted, whether or not a sweep has come by.
 
-        Raises NotFound, Forbidden, IllegalTransition after the window, and NameTaken or DuplicateContent where an
-        active memory has its name or its text by now.
+        Raises NotFound, Forbidden, IllegalTransition after the window and for a chunk of a deleted document, and
+        NameTaken or DuplicateContent where an active memory has its name or its text by now.
         """
         memory_id = parse_id("mem", memory_id)
         found = self._store.read(principal.tenant, lambda tx: tx.memories.get(memory_id), snapshot=False)
@@ -102,6 +103,7 @@ class RetentionService:
                 self._memories.rows.expire(tx, principal, before)
                 before = self._recoverable(tx, principal, memory_id)
             after = lifecycle.restore(before, self._policies.of(tx), self._clock.now())
+            _require_document(tx, after)
             self._memories.rows.make_room(tx, principal, after)
             if not write_over(tx, after, before.updated_at):
                 return None
@@ -127,3 +129,17 @@ class RetentionService:
     def _event(self, principal: Principal, before: Memory, after: Memory, event_type: str) -> Event:
         payload = lifecycle.moved_payload(before, after)
         return event_by(principal, after.id, event_type, self._clock.now(), payload)
+
+
+def _require_document(tx: Writer, memory: Memory) -> None:
+    """Raises IllegalTransition for a chunk whose document is gone: no list of documents would show it, and deleting the
+    document would not reach it.
+    """
+    if memory.kind is not Kind.DOCUMENT_CHUNK or memory.source_ref is None:
+        return
+    # Whoever deletes the document meanwhile waits, and then finds this chunk as one of its own.
+    tx.documents.hold(memory.owner, document_id=memory.source_ref)
+    if tx.documents.get(memory.owner, memory.source_ref) is None:
+        raise IllegalTransition(
+            "Its document was deleted, and its parts do not come back alone. Add the document again."
+        )
