@@ -63,7 +63,7 @@ def test_reset_erases_the_user_of_the_settings_only(cli: Cli) -> None:
 @pytest.mark.usefixtures("filled")
 def test_export_and_import_of_one_user(cli: Cli) -> None:
     lines = cli.ok("export", "--user", "bob").out.splitlines()
-    owners = {json.loads(line)["memory"]["user"] for line in lines[1:]}
+    owners = {json.loads(line)["memory"]["user"] for line in lines[1:-1]}
     assert owners == {"bob", None}
     # Bob's export holds another's line only if somebody put it there, and then it is refused.
     forged = lines[0] + "\n" + lines[1].replace('"user": "bob"', '"user": "ada"') + "\n"
@@ -77,7 +77,7 @@ def test_part_of_everything_is_exported(cli: Cli, tmp_path: Path) -> None:
     cli.ok("ingest", str(tmp_path / "notes.md"))
 
     def texts(*options: str) -> list[str]:
-        rows = map(json.loads, cli.ok("export", *options).out.splitlines()[1:])
+        rows = map(json.loads, cli.ok("export", *options).out.splitlines()[1:-1])
         return [row["memory"]["content"] if "memory" in row else row["document"]["title"] for row in rows]
 
     assert texts("--kind", "fact") == ["a fact"]
@@ -224,6 +224,21 @@ def test_a_file_that_is_no_export_is_refused(cli: Cli, content: bytes, complaint
     assert complaint in result.err
 
 
+def test_an_export_that_is_cut_off_is_told(cli: Cli) -> None:
+    for text in ("one", "two"):
+        cli.ok("remember", text)
+    lines = cli.ok("export").out.encode().splitlines(keepends=True)
+    cli.ok("reset", "--yes")
+    cut = cli("import", "-", "--json", stdin=b"".join(lines[:2]))
+    assert (cut.code, cut.json["imported"], cut.json["incomplete"]) == (1, 1, 1)
+    assert "the export is cut off: lines at its end are missing" in cut.err
+    whole = cli.ok("import", "-", stdin=b"".join(lines))
+    assert "1 imported, 1 were there already." in whole.err
+    assert "cut off" not in whole.err
+    older = cli.ok("import", "-", stdin=lines[0].replace(b', "counted": true', b"") + lines[1])
+    assert "whether it is whole cannot be told" in older.err
+
+
 def test_a_line_without_end_is_refused(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "_LONGEST_LINE", 1000)
     result = cli("import", "-", stdin=b"x" * 1_000_000)
@@ -238,7 +253,7 @@ def test_what_was_imported_before_a_broken_line_is_told(cli: Cli) -> None:
     result = cli("import", "-", stdin=export + b"broken\n")
     assert result.code == 2
     assert "400 memories were imported before this." in result.err
-    assert "Line 455" in result.err
+    assert "Line 456" in result.err
 
 
 def test_conflicts_are_counted_and_told(cli: Cli) -> None:

@@ -235,7 +235,7 @@ class World:
             assert user == caller.user or f" {user} " not in text
 
     def export(self, caller: Principal, *_: Any) -> None:
-        lines = list(self.core.transfer.export(caller))[1:]
+        lines = list(self.core.transfer.export(caller))[1:-1]
         ids = [line.split('"id": "')[1][:30] for line in lines]
         assert len(ids) == len(set(ids))
         assert set(ids) == {memory_id for memory_id, row in self.model.rows.items() if self.model.finds(caller, row)}

@@ -55,8 +55,8 @@ def test_export_into_an_empty_tenant_and_out_again_is_the_same(
     core.memories.forget(bob, edited.id)
     remember(admin, "shared")
     lines = export(core, admin)
-    assert json.loads(lines[0]) == {"format": "memorist-export", "version": 1}
-    assert len(lines) == 5
+    assert json.loads(lines[0]) == {"format": "memorist-export", "version": 1, "counted": True}
+    assert json.loads(lines[-1]) == {"lines": 6} == {"lines": len(lines)}
     assert import_all(core, elsewhere, lines) == ImportReport(imported=4)
     assert export(core, elsewhere) == lines
     assert checked(core.store, elsewhere.tenant) == "ok"
@@ -105,7 +105,7 @@ def test_many_batches_are_exported_in_id_order_and_imported(
     core.memories.remember(ada, [Draft(f"text {number}") for number in range(450)])
     core.memories.remember(replace(ada, user="bob"), [Draft(f"text {number}") for number in range(50)])
     lines = export(core, admin)
-    ids = [json.loads(line)["memory"]["id"] for line in lines[1:]]
+    ids = [json.loads(line)["memory"]["id"] for line in lines[1:-1]]
     assert ids == sorted(set(ids))
     assert len(ids) == 500
     reports = [replace(report) for report in core.transfer.import_(elsewhere, lines)]
@@ -167,10 +167,10 @@ def test_export_taken_during_an_upload_leaves_no_document_without_chunks(
     older = export(core, ada)
     upload(content="found work")
     # The documents are read after the last of the memories.
-    torn = [*older[:-1], export(core, ada)[-1]]
+    torn = [*older[:-2], *export(core, ada)[-2:]]
     empty = replace(ada, tenant=core.identity.create_tenant(new_tenant())[0].id)
     import_all(core, empty, torn)
-    assert export(core, empty) == torn[:-1]
+    assert export(core, empty)[:-1] == torn[:-2]
     # Where the older version is whole, it stays so until the other one comes with its chunks.
     there = replace(ada, tenant=elsewhere.tenant)
     import_all(core, there, older)
@@ -224,7 +224,7 @@ def test_export_holds_what_the_caller_sees_and_nothing_else(
 ) -> None:
     mine, shared = remember(ada, "mine"), remember(admin, "shared")
     remember(bob, "not mine")
-    contents = [json.loads(line)["memory"]["content"] for line in export(core, ada)[1:]]
+    contents = [json.loads(line)["memory"]["content"] for line in export(core, ada)[1:-1]]
     assert sorted(contents) == [mine.content, shared.content]
 
 
@@ -235,7 +235,7 @@ def test_export_does_not_name_the_tenant(core: Core, ada: Principal, remember: R
 
 def test_export_of_nothing_is_a_header_that_can_be_imported(core: Core, ada: Principal) -> None:
     lines = export(core, ada)
-    assert len(lines) == 1
+    assert len(lines) == 2
     assert import_all(core, ada, [*lines, "", "  \n"]) == ImportReport()
 
 
@@ -261,7 +261,7 @@ def test_import_decides_by_itself_which_texts_are_the_same(
     core: Core, ada: Principal, elsewhere: Principal, remember: Remember
 ) -> None:
     mine = remember(ada, "mine")
-    header, line = export(core, ada)
+    header, line, _ = export(core, ada)
     forged = json.loads(line)
     forged["memory"] |= {"content": "theirs", "content_hash": "x", "dedup_key": mine.dedup_key}
     there = replace(ada, tenant=elsewhere.tenant)
@@ -270,7 +270,7 @@ def test_import_decides_by_itself_which_texts_are_the_same(
 
 
 def line_with(core: Core, principal: Principal, **changes: Any) -> list[str]:
-    header, line = export(core, principal)
+    header, line, end = export(core, principal)
     record = json.loads(line)
     for name, value in changes.items():
         if name == "events":
@@ -279,7 +279,7 @@ def line_with(core: Core, principal: Principal, **changes: Any) -> list[str]:
             del record["memory"][name]
         else:
             record["memory"][name] = value
-    return [header, json.dumps(record)]
+    return [header, json.dumps(record), end]
 
 
 BAD_FIELDS = [
@@ -346,7 +346,7 @@ def test_bad_line_is_refused_with_its_number(
 )
 def test_line_that_is_no_memory_is_refused(core: Core, ada: Principal, line: str) -> None:
     with pytest.raises(InvalidField, match="Line 2: "):
-        import_all(core, ada, [*export(core, ada), line])
+        import_all(core, ada, [export(core, ada)[0], line])
 
 
 @pytest.mark.parametrize(
@@ -363,12 +363,39 @@ def test_other_files_are_refused(core: Core, ada: Principal, header: str, error:
         import_all(core, ada, [header])
 
 
+def test_export_that_lost_lines_is_told_from_a_whole_one(
+    core: Core, ada: Principal, elsewhere: Principal, remember: Remember
+) -> None:
+    for number in range(3):
+        remember(ada, f"text {number}")
+    lines = export(core, ada)
+    there = replace(ada, tenant=elsewhere.tenant)
+    for length in range(1, len(lines)):
+        *_, told = core.transfer.preview(there, lines[:length])
+        assert told == ImportReport(imported=length - 1, incomplete=1)
+    assert import_all(core, there, [*lines[:2], *lines[3:]]) == ImportReport(imported=2, incomplete=1)
+    assert import_all(core, there, lines) == ImportReport(imported=1, already_there=2)
+    *_, last = core.transfer.import_(there, [lines[0], *lines[3:]], after=2)
+    assert last == ImportReport(already_there=1)
+    for count in ('"five"', "true", "null", '5, "memory": {}'):
+        with pytest.raises(InvalidField, match="Line 5: "):
+            import_all(core, there, [*lines[:-1], f'{{"lines": {count}}}'])
+
+
+def test_export_of_an_earlier_build_is_imported(core: Core, ada: Principal, remember: Remember) -> None:
+    remember(ada)
+    _, line, _ = export(core, ada)
+    core.erasure.reset(ada)
+    header = '{"format": "memorist-export", "version": 1}'
+    assert import_all(core, ada, [header, line]) == ImportReport(imported=1, uncounted=1)
+
+
 def test_batches_before_a_bad_line_are_stored(core: Core, ada: Principal, elsewhere: Principal) -> None:
     core.memories.remember(ada, [Draft(f"text {number}") for number in range(250)])
     lines = export(core, ada)
-    with pytest.raises(InvalidField, match="Line 252: "):
+    with pytest.raises(InvalidField, match="Line 253: "):
         import_all(core, replace(ada, tenant=elsewhere.tenant), [*lines, "nonsense"])
-    assert len(export(core, elsewhere)) == 1 + 200
+    assert len(export(core, elsewhere)) == 2 + 200
 
 
 def test_import_without_a_created_event_makes_one(core: Core, ada: Principal, remember: Remember) -> None:

@@ -188,7 +188,7 @@ def test_export_has_the_bytes_of_the_core_and_what_was_chosen(ada: Person) -> No
     page.get_by_label("Until").fill("2020-01-01")
     with page.expect_download() as told:
         page.get_by_role("button", name="Download").click()
-    assert len(Path(told.value.path()).read_text("utf-8").splitlines()) == 1
+    assert len(Path(told.value.path()).read_text("utf-8").splitlines()) == 2
     for asked in ("since=yesterday", "until=9999-12-31"):
         assert page.request.get(f"{ada.served.url}/dashboard/transfer/export?{asked}").status == 422
 

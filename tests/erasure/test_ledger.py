@@ -179,7 +179,7 @@ def test_ledger_is_applied_to_another_database(
     plant_key(other, planter, ada.tenant, "ada")
     core.erasure.erase(bob, [of_bob.id])
     core.erasure.purge_user(admin, "ada", keys=True)
-    before = list(other.transfer.export(bob))
+    before = list(other.transfer.export(bob))[:-1]
 
     lines = list(ledger_lines(core.store, ada.tenant))
     applied = other.erasure.apply(lines)
@@ -187,7 +187,7 @@ def test_ledger_is_applied_to_another_database(
     assert len(applied) == 2
     content = bytes_in(tmp_path / "other")
     assert [marker for marker in planter.markers if marker.encode() in content] == []
-    after = list(other.transfer.export(bob))
+    after = list(other.transfer.export(bob))[:-1]
     assert [line for line in before if line not in after] == [line for line in before if of_bob.id in line]
     assert other.erasure.receipts(admin) == core.erasure.receipts(admin)
     assert all(other.erasure.verifier.verify(receipt).ok for receipt in other.erasure.receipts(admin))
@@ -317,7 +317,7 @@ def test_backup_while_others_write_is_one_state(live: Core, sqlite_url: str, tmp
             before = list(acknowledged)
             create_backup(settings_of(sqlite_url), tmp_path / f"{number}.db")
             copy = open_core(bare(str(tmp_path / f"{number}.db")))
-            texts = {json.loads(line)["memory"]["content"] for line in list(copy.transfer.export(ADA))[1:]}
+            texts = {json.loads(line)["memory"]["content"] for line in list(copy.transfer.export(ADA))[1:-1]}
             assert {text.replace("left", "right") for text in texts if "left" in text} == {
                 text for text in texts if "right" in text
             }

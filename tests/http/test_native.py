@@ -208,19 +208,20 @@ def test_question_takes_every_option(ada: httpx2.Client) -> None:
 def test_export_goes_in_again_part_by_part(ada: httpx2.Client) -> None:
     for number in range(3):
         remember(ada, content=f"Text {number}.\u2028")
-    header, *rows = ada.get("/v1/records/export").text.removesuffix("\n").split("\n")
+    header, *rows, end = ada.get("/v1/records/export").text.removesuffix("\n").split("\n")
     for part, count in (
         ({"kinds": ["fact", "chat_message"]}, 3),
         ({"kinds": "tool_output"}, 0),
         ({"until": "2020-01-01T00:00:00Z"}, 0),
     ):
-        assert ada.get("/v1/records/export", params=part).text.count("\n") == 1 + count
+        assert ada.get("/v1/records/export", params=part).text.count("\n") == 2 + count
     for part in ({"kinds": "dream"}, {"since": "yesterday"}):
         assert_problem(ada.get("/v1/records/export", params=part), 422, "invalid_field")
     assert ada.post("/v1/records/reset").json() == {"erased": 3}
     first = ada.post("/v1/records/import", json={"lines": [header, *rows[:2]]})
-    rest = ada.post("/v1/records/import", json={"lines": [header, rows[2]]}, params={"after": 2})
+    rest = ada.post("/v1/records/import", json={"lines": [header, rows[2], end]}, params={"after": 2})
     assert (first.json()["imported"], rest.json()["imported"]) == (2, 1)
+    assert (first.json()["incomplete"], rest.json()["incomplete"]) == (1, 0)
     refused = ada.post("/v1/records/import", json={"lines": [header, "{}"]}, params={"after": 7})
     assert "Line 9" in refused.json()["detail"]
     refused = ada.post("/v1/records/import", json={"lines": [header, "{}"]}, params={"after": 10_000_000})
@@ -270,7 +271,7 @@ def test_memory_of_somebody_else_is_not_found(
     with served.client(tenant, Role.USER, "bob") as bob:
         assert_problem(bob.request(method, path, json=body), 404, "not_found")
         assert_problem(bob.post("/v1/records/erase", json={"ids": [path.split("/")[3]]}), 404, "not_found")
-        assert bob.get("/v1/records/export").text.count("\n") == 1
+        assert bob.get("/v1/records/export").text.count("\n") == 2
         assert_problem(bob.post("/v1/records/purge", json={"user": "ada"}), 403, "forbidden")
         assert_problem(bob.post("/v1/admin/retention/sweep"), 403, "forbidden")
 

@@ -520,6 +520,8 @@ export class Client {
       const done = await this.#do<Record<string, number>>("POST", `${RECORDS}/import`, call);
       const before: Record<string, number> = total ?? {};
       total = Object.fromEntries(Object.entries(done).map(([name, count]) => [name, count + (before[name] ?? 0)]));
+      // Only with the last part the whole was there.
+      Object.assign(total, { incomplete: done.incomplete, uncounted: done.uncounted });
     }
     return total as unknown as values.ImportReport;
   }

@@ -167,7 +167,8 @@ test("what is exported can be imported", async () => {
   const lines = await all(memory.export());
   assert.equal(await memory.reset(), 1);
   const report = await memory.import(lines);
-  assert.equal(report.imported, 1);
+  assert.deepEqual([report.imported, report.incomplete], [1, 0]);
+  assert.equal((await memory.import(lines.slice(0, -1))).incomplete, 1);
 });
 
 test("an empty name is nobody, and not the caller", async () => {

@@ -35,6 +35,7 @@ _LEFT_OUT = {
     "conflicting": "Its name or text belongs to another memory here, or its document is newer here.",
     "shared": "Everybody shares it, and only an admin writes those.",
     "erased": "It was erased here, and stays so.",
+    "incomplete": "It is cut off: lines at its end are missing.",
     "policy_left": "A retention policy is set by an admin's import alone, where there is none yet and no memory.",
 }
 

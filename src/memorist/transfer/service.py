@@ -35,13 +35,16 @@ from memorist.transfer.values import EVERYTHING, Chosen, ExportLine
 
 FORMAT = "memorist-export"
 VERSION = 1
+_COUNT = "lines"
 _BATCH = 200
 _DOCUMENTS = 20
 
 
 @dataclass(slots=True)
 class ImportReport:
-    """What an import did, row by row, and whether the policy that came along was set or left."""
+    """What an import did, row by row, and whether the policy that came along was set or left. `incomplete` is 1 where
+    lines are missing of what the export says that it has, `uncounted` where it is of a build that said nothing of it.
+    """
 
     imported: int = 0
     already_there: int = 0
@@ -50,6 +53,8 @@ class ImportReport:
     erased: int = 0
     policy_set: int = 0
     policy_left: int = 0
+    incomplete: int = 0
+    uncounted: int = 0
 
 
 def chosen(kinds: Iterable[str] | None = None, since: datetime | None = None, until: datetime | None = None) -> Chosen:
@@ -79,22 +84,24 @@ class Transfer:
     def export_some(self, principal: Principal, memory_ids: Iterable[str]) -> Iterator[str]:
         """The same of these memories alone, as far as the caller sees them, without documents. Raises InvalidId."""
         wanted = {parse_id("mem", one) for one in memory_ids}
-        yield json.dumps({"format": FORMAT, "version": VERSION})
 
         def work(tx: Reader) -> list[_Exported]:
             return _with_trails(tx, sorted(tx.memories.get_many(sorted(wanted)), key=lambda one: one.id))
 
         found = self._store.read(principal.tenant, work)
         is_held = self._holding(principal)
-        yield from self._lines(principal, [one for one in found if is_held(one[0])])
+        yield from _counted(self._lines(principal, [one for one in found if is_held(one[0])]))
 
     def export(self, principal: Principal, chosen: Chosen = EVERYTHING) -> Iterator[str]:
         """Lines of JSON: a header, then each visible memory with its events, in id order, deleted ones where the caller
-        may restore them. Where it is the whole tenant, the policy that it has set goes before them.
+        may restore them, and how many lines there are. Where it is the whole tenant, the policy that it has set goes
+        before them.
 
         Importing them into an empty tenant and exporting again gives the same lines.
         """
-        yield json.dumps({"format": FORMAT, "version": VERSION})
+        yield from _counted(self._chosen_lines(principal, chosen))
+
+    def _chosen_lines(self, principal: Principal, chosen: Chosen) -> Iterator[str]:
         if chosen == EVERYTHING and _looks_after_all(principal):
             policy = self._store.read(principal.tenant, lambda tx: tx.policies.get(), snapshot=False)
             if policy is not None:
@@ -161,7 +168,7 @@ class Transfer:
         access.require(principal, access.Action.WRITE)
         report = ImportReport()
         batch: list[ExportLine] = []
-        for line in self._writable(principal, self._parse(principal, lines, after), report):
+        for line in self._writable(principal, self._parse(principal, lines, after, report), report):
             batch.append(line)
             if len(batch) == _BATCH:
                 take(principal, batch, report)
@@ -187,24 +194,35 @@ class Transfer:
         # Last, so that what the profile has under the same name comes before what all of them were shown.
         yield from common
 
-    def _parse(self, principal: Principal, lines: Iterable[str], after: int) -> Iterator[ExportLine]:
-        number = 0
+    def _parse(
+        self, principal: Principal, lines: Iterable[str], after: int, report: ImportReport
+    ) -> Iterator[ExportLine]:
+        number = missing = 0
+        is_counted = False
         for number, line in enumerate(validation.each("lines", lines), start=1):
             validation.kind_of("lines", line, str, "texts")
             if number == 1:
-                check_header(line)
+                is_counted = check_header(line)
+                missing = int(is_counted)
             elif line.strip():
                 try:
-                    yield self._parse_line(principal, line)
+                    parsed = self._parse_line(principal, line)
                 except (InvalidField, InvalidId, InvalidJson) as error:
                     raise InvalidField(f"Line {number + after}: {error.message}", field=error.field) from error
                 except Forbidden as error:
                     raise Forbidden(f"Line {number + after}: {error.message}") from error
+                if parsed.of_lines is None:
+                    yield parsed
+                else:
+                    missing = max(parsed.of_lines - number - after, 0)
         if number == 0:
             check_header("{}")
+        report.incomplete, report.uncounted = int(missing > 0), int(not is_counted)
 
     def _parse_line(self, principal: Principal, line: str) -> ExportLine:
         record = _json_object(line)
+        if record.keys() == {_COUNT}:
+            return ExportLine(of_lines=validation.integer(_COUNT, record[_COUNT]))
         if record.keys() == {"policy"} and isinstance(record["policy"], dict):
             return ExportLine(policy=policies.changed(Policy(), record["policy"]))
         if "policy" in record:
@@ -215,7 +233,9 @@ class Transfer:
                 access.require_writable(principal, document.owner)
             return ExportLine(document=self._document_without_secrets(document))
         if not isinstance(record.get("memory"), dict) or not isinstance(record.get("events"), list):
-            raise InvalidField("A line holds a `memory` and its `events`, a `document`, or a `policy`.")
+            raise InvalidField(
+                "A line holds a `memory` and its `events`, a `document`, a `policy`, or how many `lines` there are."
+            )
         memory = memory_from_record(record["memory"], principal.tenant)
         if memory.owner.has_name:
             access.require_writable(principal, memory.owner)
@@ -420,11 +440,24 @@ def _with_trails(tx: Reader, batch: Sequence[Memory]) -> list[_Exported]:
     ]
 
 
-def check_header(line: str) -> None:
-    """Raises InvalidField or InvalidJson where it is not the first line of an export."""
+def check_header(line: str) -> bool:
+    """Whether the export ends with how many lines it has. Raises InvalidField or InvalidJson where it is not the first
+    line of one.
+    """
     header = _json_object(line)
     if header.get("format") != FORMAT or header.get("version") != VERSION:
         raise InvalidField(f"This is no Memorist export: the first line must be {FORMAT}, version {VERSION}.")
+    return header.get("counted") is True
+
+
+def _counted(lines: Iterable[str]) -> Iterator[str]:
+    """The lines of an export after its first and before its last one: cut off anywhere, it shows that it is."""
+    count = 2
+    yield json.dumps({"format": FORMAT, "version": VERSION, "counted": True})
+    for line in lines:
+        yield line
+        count += 1
+    yield json.dumps({_COUNT: count})
 
 
 def _json_object(line: str) -> dict[str, Any]:

@@ -31,13 +31,16 @@ EVERYTHING = Chosen()
 
 
 class ExportLine(NamedTuple):
-    """What one line of an export holds: a memory with its history and payload, a document, or the policy."""
+    """What one line of an export holds: a memory with its history and payload, a document, the policy, or the count of
+    the lines.
+    """
 
     memory: Any = None
     events: Sequence[Event] = ()
     payload: str | None = None
     document: Any = None
     policy: Policy | None = None
+    of_lines: int | None = None
 
     @property
     def owner(self) -> Owner | None:

@@ -1,7 +1,7 @@
 """How long memories are kept, erasing them for good, moving them, and what the operator of a tenant does."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -195,6 +195,8 @@ def _import_calls(lines: Iterable[str]) -> Call[ImportReport]:
         nonlocal total
         done = told(ImportReport)(record)
         total = ImportReport(*map(sum, zip(astuple(total), astuple(done), strict=True)))
+        # Only with the last part the whole was there.
+        total = replace(total, incomplete=done.incomplete, uncounted=done.uncounted)
         return total
 
     first = next_call()

@@ -263,6 +263,8 @@ export interface ImportReport {
   erased: number;
   policy_set: number;
   policy_left: number;
+  incomplete: number;
+  uncounted: number;
 }
 
 export interface InDoubt {

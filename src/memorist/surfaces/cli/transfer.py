@@ -18,6 +18,7 @@ from memorist.importers.files import export_lines
 from memorist.memories.values import Kind
 from memorist.settings_sources import load_settings
 from memorist.surfaces.cli.door import Whose
+from memorist.surfaces.cli.failures import FAILED_CHECK
 from memorist.surfaces.cli.flags import ANYWHERE, IDENTITY, Flags, with_flags
 from memorist.surfaces.cli.import_from import import_from
 from memorist.surfaces.cli.moments import MOMENT, moment
@@ -77,10 +78,10 @@ def import_(
 ) -> None:
     """Store what an export holds, with its vectors. What is there already is left alone, so that it can be repeated.
 
-    The file is read as a stream, and stored in batches: where a line is wrong, those before it may be stored. The
-    export of another program, a file or a folder, is known by how it looks or named with --from. It is checked as a
-    whole before anything is stored, for the user that --user or the key names; what cannot be categorised becomes
-    `history`.
+    The file is read as a stream, and stored in batches: where a line is wrong, those before it may be stored. Of one
+    that is cut off, all that is there is stored, and the exit code is then 1. The export of another program, a file or
+    a folder, is known by how it looks or named with --from. It is checked as a whole before anything is stored, for
+    the user that --user or the key names; what cannot be categorised becomes `history`.
     """
     # A pipe can be read once.
     if source is None and (Path(file).is_file() or Path(file).is_dir()):
@@ -104,6 +105,8 @@ def import_(
             core = core_here(memory)
             memory.wait_until_indexed() if core is None else wait_for_vectors(core, memory.principal.tenant)
     _print_report(report, as_json=flags.as_json)
+    if report.incomplete:
+        raise typer.Exit(FAILED_CHECK)
 
 
 def _import(memory: Verbs, lines: Iterable[str]) -> ImportReport:
@@ -126,6 +129,13 @@ def _print_report(report: ImportReport, *, as_json: bool) -> None:
         print_json(asdict(report))
     else:
         note(f"{report.imported} imported, {report.already_there} were there already.")
+    if report.incomplete:
+        note(
+            "warning: the export is cut off: lines at its end are missing. What it holds was imported; import the whole"
+            " to have the rest."
+        )
+    elif report.uncounted:
+        note("The export does not say how many lines it has, as older ones: whether it is whole cannot be told.")
     if report.policy_set:
         note("The retention policy of the export was set here: `memorist policy show`.")
     if report.policy_left:

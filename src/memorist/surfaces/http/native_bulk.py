@@ -115,7 +115,7 @@ def import_records(
     ] = 0,
 ) -> Response:
     """What is there already is left alone, so that it can be repeated. A long export goes in parts, each after the
-    first line of the whole.
+    first line of the whole; `incomplete` is 1 until the last line comes, which says how many there are.
     """
     report = ImportReport()
     for report in core_of(request).transfer.import_(source(request), exported.lines, after=after):  # noqa: B007
