@@ -214,7 +214,7 @@ class Core:
     def browsing(self) -> "Browsing":
         from memorist.views.browsing import Browsing
 
-        return Browsing(self.store, self.clock, self.accesses)
+        return Browsing(self.store, self.clock, self.accesses, self.policies.of)
 
     @_made_once
     def conversations(self) -> "Conversations":

@@ -54,7 +54,7 @@ def hasty(core: Core, monkeypatch: pytest.MonkeyPatch) -> Browsing:
     """One that looks at two rows and then answers with what it has."""
     monkeypatch.setattr(browsing, "_SPAN", 2)
     monkeypatch.setattr(browsing, "_LONGEST_SPAN", 2)
-    return Browsing(core.store, core.clock, core.accesses, budget_s=0)
+    return Browsing(core.store, core.clock, core.accesses, core.policies.of, budget_s=0)
 
 
 # Days, sessions and spelling
@@ -310,12 +310,17 @@ def test_deleted_memories_are_shown_to_those_who_may_restore_them(
     assert counted_facets(core, bob).counts["state"] == {}
 
 
-def test_expired_and_erased_memories_are_not_shown(core: Core, ada: Principal, remember: Remember) -> None:
+def test_expired_memory_is_shown_as_deleted_and_an_erased_one_nowhere(
+    core: Core, ada: Principal, remember: Remember
+) -> None:
     remember(ada, "short-lived", ttl=timedelta(microseconds=1))
     kept = remember(ada, "kept")
     gone = remember(ada, "erased")
     core.store.write(ada.tenant, lambda tx: tx.erasure.erase_rows([gone.id]))
-    assert found(core, ada, statuses=LASTING) == ["kept"]
+    assert found(core, ada, statuses=LASTING) == ["kept", "short-lived"]
+    assert found(core, ada, statuses=(Status.ACTIVE,)) == ["kept"]
+    (shown,) = core.browsing.page(ada, Browse(statuses=(Status.SOFT_DELETED,))).items
+    assert (shown.content, shown.status) == ("short-lived", Status.SOFT_DELETED)
     assert counted_facets(core, ada, Browse(statuses=LASTING)).counts["kind"] == {Kind.FACT: 1}
     assert found(core, ada, statuses=(Status.PURGED,)) == []
     assert kept.content == "kept"
@@ -365,7 +370,7 @@ def test_counting_stops_when_its_time_is_over_and_goes_on_the_next_time(
     monkeypatch.setattr(facet_counts, "_GROUPS", 1)
     for category in ("a", "b", "c"):
         remember(ada, category, category=category)
-    hasty = Browsing(core.store, core.clock, core.accesses, budget_s=0)
+    hasty = Browsing(core.store, core.clock, core.accesses, core.policies.of, budget_s=0)
     for counted in ("a", "ab", "abc"):
         facets = hasty.facets(ada)
         assert (facets.is_complete, facets.counts["category"]) == (False, dict.fromkeys(counted, 1))
@@ -379,7 +384,7 @@ def test_counting_stops_when_its_time_is_over_and_goes_on_the_next_time(
 def test_projects_are_read_on_where_time_was_over(core: Core, ada: Principal, remember: Remember) -> None:
     for project in ("/a", "/b", "/c"):
         remember(ada, project, project=project)
-    hasty = Browsing(core.store, core.clock, core.accesses, budget_s=0)
+    hasty = Browsing(core.store, core.clock, core.accesses, core.policies.of, budget_s=0)
     assert (hasty.facets(ada).projects, hasty.facets(ada).is_complete) == (("/a",), False)
     while not (facets := hasty.facets(ada)).is_complete:
         pass

@@ -205,6 +205,11 @@ def as_swept(memory: Memory, policy: Policy, now: datetime) -> Memory:
     return by_time(memory, Move.EXPIRED, policy, memory.expires_at)
 
 
+def archiving(policy: Policy) -> frozenset[Kind]:
+    """The kinds that the policy archives. A statement decides by them as `by_time` does."""
+    return frozenset(kind for kind in Kind if policy.windows_of(kind).archive)
+
+
 def _archives(policy: Policy, memory: Memory) -> bool:
     is_ageing = memory.status is Status.ACTIVE and memory.retention is Retention.POLICY
     return is_ageing and policy.windows_of(memory.kind).archive

@@ -1,17 +1,19 @@
 """What of memories is read: one by its id or its name, a page of a list, and the history of one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
 from memorist.errors import InvalidField, NotFound
 from memorist.ids import parse_id
+from memorist.memories import lifecycle
 from memorist.memories.accesses import AccessLog
 from memorist.memories.earlier import told_events
 from memorist.memories.entries import note_reading
+from memorist.memories.policy import Policy
 from memorist.memories.positions import position_cursors, position_of
-from memorist.memories.values import Kind, Memory, Order, Query, Status
+from memorist.memories.values import ENDS_FROM, Kind, Memory, Order, Query, Status
 from memorist.platform import access, validation
 from memorist.platform.erased_names import hexadecimal, tombstone
 from memorist.platform.paging import Page, page_of
@@ -25,7 +27,8 @@ _AT_ONCE = 500
 
 
 class Reading:
-    def __init__(self, store: Store, clock: Clock, accesses: AccessLog) -> None:
+    def __init__(self, store: Store, clock: Clock, accesses: AccessLog, policy: Callable[[Reader], Policy]) -> None:
+        self._policy = policy
         self._store = store
         self._clock = clock
         self._accesses = accesses
@@ -36,6 +39,8 @@ class Reading:
         found = self._store.read(principal.tenant, lambda tx: tx.memories.get(memory_id), snapshot=False)
         memory = access.require_visible(principal, found, memory_id)
         now = self._clock.now()
+        if memory.is_expired(now):
+            memory = lifecycle.as_swept(memory, self._store.read(principal.tenant, self._policy), now)
         if not memory.is_in_use(now):
             access.require_visible(principal, None, memory_id)
         note_reading(self._store, principal, [memory], now)
@@ -118,10 +123,18 @@ class Reading:
         filters = (principal.tenant, replace(query, limit=0))
         query = replace(query, limit=limit + 1, after=_CURSORS.decode(cursor, filters))
         now = self._clock.now()
-        found = self._store.read(principal.tenant, lambda tx: tx.memories.page(query, now))
+        found = self._store.read(principal.tenant, lambda tx: self._in_their_states(tx, query, now))
         found = [self._accesses.overlay(memory) for memory in found]
         note_reading(self._store, principal, found[:limit], now)
         return page_of(found, limit, lambda last: _CURSORS.encode(position_of(last), filters))
+
+    def _in_their_states(self, tx: Reader, query: Query, now: datetime) -> Sequence[Memory]:
+        """A page of memories as they are once what is past its time was swept, whether or not it was."""
+        if query.status not in ENDS_FROM or not tx.aging.has_expired(now):
+            return tx.memories.page(query, now)
+        policy = self._policy(tx)
+        found = tx.memories.page(replace(query, archiving=lifecycle.archiving(policy)), now)
+        return [lifecycle.as_swept(memory, policy, now) for memory in found]
 
     def retired(self, principal: Principal) -> Iterator[Memory]:
         """What is the caller's, also in the profile of those who name none where it names none, still has its text and

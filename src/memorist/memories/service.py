@@ -41,7 +41,7 @@ class Memories(Reading):
         watch: Watch | None = None,
     ) -> None:
         """`index` is told what was written or changed, once that is durable; `policy` says which is in force."""
-        super().__init__(store, clock, accesses)
+        super().__init__(store, clock, accesses, policy)
         self.rows = MemoryRows(clock, policy)
         self.index = index
         self._idempotency = idempotency

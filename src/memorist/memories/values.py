@@ -71,6 +71,13 @@ class Status(StrEnum):
         return self in (Status.ACTIVE, Status.ARCHIVED)
 
 
+ENDS_FROM: dict[Status, tuple[Status, ...]] = {
+    Status.ARCHIVED: (Status.ACTIVE,),
+    Status.SOFT_DELETED: (Status.ACTIVE, Status.ARCHIVED),
+}
+"""The states that a TTL may bring a memory into, and those that it then comes from."""
+
+
 class Retention(StrEnum):
     """Whether the tenant's policy ages a memory, or it is kept until somebody deletes it."""
 
@@ -270,7 +277,10 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What to list. `owners` is the union of the slices that the caller may see."""
+    """What to list. `owners` is the union of the slices that the caller may see. `archiving`: memories that are past
+    their own time and that no sweep has moved are listed, too, in the state that a sweep will bring them into; these
+    are the kinds that the policy archives.
+    """
 
     owners: tuple[OwnerFilter, ...]
     named: bool = False
@@ -280,6 +290,7 @@ class Query:
     project: str | None = None
     session: str | None = None
     status: Status = Status.ACTIVE
+    archiving: frozenset[Kind] | None = None
     order: Order = Order.NEWEST
     limit: int = 20
     after: Position | None = None

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from memorist.store.rows import breadth_of, slice_parameters
+from memorist.store.rows import breadth_of, slice_parameters, state_parameters
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import to_micros
 from memorist.views.values import BrowseCandidate, BrowseOrder, BrowsePosition, FacetRow, ProjectRow, Stretch, Walk
@@ -41,11 +41,12 @@ class BrowsingStatements(TenantStatements):
         start, end = (_EARLIEST, _LATEST) if walk.order is BrowseOrder.OLDEST else (_LATEST, _EARLIEST)
         find_edge, read_span = _STATEMENTS[walk.order, breadth_of(walk.owner)]
         after = after or _beginning(walk) or start
-        parameters = {"status": walk.status, **slice_parameters(walk.owner), **_position("after", after)}
-        edges = self._rows(find_edge, span=span - 1, **parameters)
+        parameters = {**slice_parameters(walk.owner), **_position("after", after)}
+        edges = self._rows(find_edge, span=span - 1, status=walk.status, **parameters)
         edge = BrowsePosition(*edges[0]) if edges else None
         rows = self._rows(
             read_span,
+            **state_parameters(walk.status, walk.ended, walk.archiving),
             # A TTL ends what is in use; what is deleted has left it behind.
             now=to_micros(now) if walk.status.in_use else 0,
             most_importance=walk.most_importance,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from memorist.memories.values import Memory, Order, Query, Row
+from memorist.memories.values import ENDS_FROM, Memory, Order, Query, Row, Status
 from memorist.platform.values import OwnerFilter
 from memorist.store.drivers import Values
 from memorist.store.rows import (
@@ -18,6 +18,7 @@ from memorist.store.rows import (
     memory_from_row,
     memory_to_values,
     slice_parameters,
+    state_parameters,
 )
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import optional_micros, to_micros
@@ -45,7 +46,10 @@ class MemoryStatements(TenantStatements):
 
     def page(self, query: Query, now: datetime) -> list[Memory]:
         # Each slice of owners is one walk of one index; the merge of a few short lists beats any OR in SQL.
-        slices = [self._list_slice(query, owner, now) for owner in query.owners]
+        states: list[tuple[Status, Status | None]] = [(query.status, None)]
+        if query.archiving is not None:
+            states += [(status, query.status) for status in ENDS_FROM.get(query.status, ())]
+        slices = [self._list_slice(query, owner, now, *state) for owner in query.owners for state in states]
         if len(slices) == 1:
             return slices[0]
         sort_key = _SORT_KEYS[query.order]
@@ -125,7 +129,9 @@ class MemoryStatements(TenantStatements):
         ids = self._encode_list(list(accesses))
         return {row[0]: row[1] for row in self._rows("add_accesses", ids=ids, accesses=json.dumps(given))}
 
-    def _list_slice(self, query: Query, owner: OwnerFilter, now: datetime) -> list[Memory]:
+    def _list_slice(
+        self, query: Query, owner: OwnerFilter, now: datetime, status: Status, ended: Status | None
+    ) -> list[Memory]:
         shelf = "named_" if query.named else ""
         breadth = breadth_of(owner)
         after = _BEFORE_ALL
@@ -138,7 +144,7 @@ class MemoryStatements(TenantStatements):
         rows = self._rows(
             f"list_{shelf}{query.order}_of_{breadth}",
             **slice_parameters(owner),
-            status=query.status,
+            **state_parameters(status, ended, query.archiving),
             now=to_micros(now),
             name=query.name,
             kind=query.kind,

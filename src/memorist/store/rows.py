@@ -1,7 +1,7 @@
 """Between rows and values. An absent text that is part of a key is '' in the row and None in the value."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache, partial
@@ -10,7 +10,7 @@ from typing import Any
 from memorist.ingestion.values import Document
 from memorist.making import maker_of
 from memorist.memories.fields import FIELDS, Field
-from memorist.memories.values import Kind, Memory, Row
+from memorist.memories.values import Kind, Memory, Row, Status
 from memorist.platform.values import ApiKey, Event, Owner, OwnerFilter, Role, SignIn, SignInKind
 from memorist.times import from_micros, optional_micros, optional_moment, to_micros
 
@@ -189,6 +189,11 @@ def owner_parameters(owner: Owner | OwnerFilter) -> dict[str, str]:
 def breadth_of(owner: OwnerFilter) -> str:
     """How wide a slice is: a list has a statement for each breadth, because each has an index."""
     return "tenant" if owner.any_user else "user" if owner.any_agent else "owner"
+
+
+def state_parameters(status: Status, ended: Status | None, archiving: Iterable[Kind] | None) -> dict[str, str]:
+    """Which state a list is of or, where `ended` is given, which of what is past its time a sweep brings into that."""
+    return {"status": status, "ended": ended or "", "archiving": " ".join(sorted(archiving or ()))}
 
 
 def slice_parameters(owner: OwnerFilter) -> dict[str, str | int | None]:

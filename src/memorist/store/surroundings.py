@@ -17,7 +17,7 @@ _NEWEST = 1000
 _NEVER = 2**62
 # A conversation is narrowed down by its text alone.
 _ANY: dict[str, Any] = dict.fromkeys(("kind", "category", "trust", "project", "session"))
-_ANY |= {"most_importance": 2**31 - 1, "since": -(2**62), "before": 2**62}
+_ANY |= {"most_importance": 2**31 - 1, "since": -(2**62), "before": 2**62, "ended": "", "archiving": ""}
 
 
 class SurroundingsStatements(TenantStatements):

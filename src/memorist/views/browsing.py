@@ -14,9 +14,11 @@ from datetime import datetime
 from itertools import chain
 from typing import Any
 
+from memorist.memories import lifecycle
 from memorist.memories.accesses import AccessLog
 from memorist.memories.entries import note_reading
-from memorist.memories.values import Kind, Memory, Status, Trust
+from memorist.memories.policy import Policy
+from memorist.memories.values import ENDS_FROM, Kind, Memory, Status, Trust
 from memorist.platform import access, folding, validation
 from memorist.platform.paging import Cursors, id_part, number_part
 from memorist.platform.values import OwnerFilter, Principal
@@ -46,8 +48,17 @@ _CANDIDATES = 200
 
 
 class Browsing:
-    def __init__(self, store: Store, clock: Clock, accesses: AccessLog, *, budget_s: float = _BUDGET_S) -> None:
-        """`budget_s`: how long one call looks before it answers with what it has."""
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        accesses: AccessLog,
+        policy: Callable[[Reader], Policy],
+        *,
+        budget_s: float = _BUDGET_S,
+    ) -> None:
+        """`policy` says which is in force; `budget_s` how long one call looks before it answers with what it has."""
+        self._policy = policy
         self._store = store
         self._clock = clock
         self._accesses = accesses
@@ -66,15 +77,19 @@ class Browsing:
         validation.page_limit(limit)
         now = self._clock.now()
         words = tuple(dict.fromkeys(folding.fold(browse.text).split()))
-        walks = list(_walks(principal, browse, words))
         fits = folding.near_patterns(words) if browse.fuzzy else words
         filters = (principal.tenant, principal.user, principal.agent, browse)
         after = _CURSORS.decode(cursor, filters)
 
         def work(tx: Reader) -> tuple[list[Memory], BrowsePosition | None]:
             look = _PageSearch(tx, fits, now, limit + 1, self._budget_s)
+            walks = list(_walks(principal, browse, words))
+            policy = self._policy(tx)
+            if tx.aging.has_expired(now):
+                walks += [ended for walk in walks for ended in _ended(walk, lifecycle.archiving(policy))]
             positions, end = look.collect(walks, browse.order, after, limit)
-            found = {memory.id: memory for memory in tx.memories.get_many([position.id for position in positions])}
+            rows = tx.memories.get_many([position.id for position in positions])
+            found = {memory.id: lifecycle.as_swept(memory, policy, now) for memory in rows}
             return [found[position.id] for position in positions], end
 
         memories, end = self._store.read(principal.tenant, work)
@@ -185,6 +200,12 @@ def _walks(principal: Principal, browse: Browse, words: Sequence[str]) -> Iterat
                 since=browse.since,
                 before=browse.before,
             )
+
+
+def _ended(walk: Walk, archiving: frozenset[Kind]) -> list[Walk]:
+    """What is past its own time and was not swept, walked to where a sweep brings it."""
+    from_states = ENDS_FROM.get(walk.status, ())
+    return [replace(walk, status=status, ended=walk.status, archiving=archiving) for status in from_states]
 
 
 def _narrowed(slices: Iterable[OwnerFilter], agent: str | None) -> list[OwnerFilter]:

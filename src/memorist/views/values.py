@@ -76,11 +76,17 @@ class BrowsePosition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """One slice and state in one order. `pattern` is for LIKE, with `!` before what is literal; None fits no ASCII."""
+    """One slice and state in one order. `pattern` is for LIKE, with `!` before what is literal; None fits no ASCII.
+
+    With `ended`, of that state what is past its own time and a sweep brings into this one; `archiving` are the kinds
+    that the policy archives.
+    """
 
     owner: OwnerFilter
     status: Status
     order: BrowseOrder = BrowseOrder.NEWEST
+    ended: Status | None = None
+    archiving: frozenset[Kind] = frozenset()
     pattern: str | None = "%"
     category: str | None = None
     kind: Kind | None = None

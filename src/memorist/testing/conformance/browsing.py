@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from memorist.memories.values import Memory, Status
+from memorist.memories.values import Kind, Memory, Retention, Status
 from memorist.platform.values import Owner, OwnerFilter
 from memorist.ports import Reader, Store
 from memorist.testing.clocks import START
@@ -61,6 +61,26 @@ class BrowsingConformance(StoreFixtures):
         assert shown == [0, 0, 1]
         counted = store.read(tenant, lambda tx: tx.browsing.count_facets("ada", None, START, 10, any_user=False))
         assert counted == [FacetRow("ada", "soft_deleted", "fact", "", "user", "", 1)]
+
+    @pytest.mark.parametrize("order", list(BrowseOrder))
+    @pytest.mark.parametrize("owner", [EVERYBODY, ADA, OwnerFilter("ada")])
+    def test_what_is_past_its_time_is_walked_to_where_a_sweep_brings_it(
+        self, store: Store, tenant: str, order: BrowseOrder, owner: OwnerFilter
+    ) -> None:
+        past, ageing = {"expires_at": START, "importance": 1}, {"retention": Retention.POLICY}
+        message = make_memory(tenant, kind=Kind.CHAT_MESSAGE, **past, **ageing)
+        fact, kept = make_memory(tenant, **past, **ageing), make_memory(tenant, **past)
+        archived = make_memory(tenant, status=Status.ARCHIVED, **past)
+        aged = make_memory(tenant, status=Status.ARCHIVED, **past, **ageing)
+        insert_all(store, message, fact, kept, archived, aged, make_memory(tenant))
+
+        def walked(status: Status, ended: Status) -> set[str]:
+            walk = Walk(owner, status, order, ended=ended, archiving=frozenset({Kind.CHAT_MESSAGE}))
+            return {position.id for position in _walked(store, tenant, walk, 2, 2)}
+
+        assert walked(Status.ACTIVE, Status.ARCHIVED) == {message.id}
+        assert walked(Status.ACTIVE, Status.SOFT_DELETED) == {fact.id, kept.id}
+        assert walked(Status.ARCHIVED, Status.SOFT_DELETED) == {archived.id}
 
     def test_combinations_are_counted_from_one_on(self, store: Store, tenant: str, neighbour: str) -> None:
         owners = (Owner("ada"), Owner("ada"), Owner("ada", "coder"), Owner("bob"), Owner())

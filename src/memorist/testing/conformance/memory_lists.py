@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memorist.memories.values import Kind, Memory, Order, Position, Query, Status
+from memorist.memories.values import Kind, Memory, Order, Position, Query, Retention, Status
 from memorist.platform.values import (
     Owner,
     OwnerFilter,
@@ -91,6 +91,36 @@ class MemoryListConformance(StoreFixtures):
         wanted = insert(store, make_memory(tenant, **filters))
         insert(store, make_memory(tenant))
         assert _list(store, tenant, owners=(breadth,), **filters) == [wanted]
+
+    @pytest.mark.parametrize("order", list(Order))
+    @pytest.mark.parametrize("breadth", [EVERYBODY, OwnerFilter("ada", any_agent=True), OwnerFilter("ada")])
+    def test_what_is_past_its_time_is_listed_where_a_sweep_brings_it(
+        self, store: Store, tenant: str, order: Order, breadth: OwnerFilter
+    ) -> None:
+        names = (f"name_{number}" for number in range(9))
+
+        def past(**fields: Any) -> Memory:
+            return insert(store, make_memory(tenant, name=next(names), expires_at=START, **fields))
+
+        ageing = {"retention": Retention.POLICY}
+        messages = [past(**ageing, kind=Kind.CHAT_MESSAGE) for _ in range(2)]
+        deleted = [past(**ageing), past(kind=Kind.CHAT_MESSAGE), past(status=Status.ARCHIVED)]
+        archived = past(**ageing, status=Status.ARCHIVED)
+        asked: dict[str, Any] = {
+            "owners": (breadth,), "order": order, "named": True, "archiving": frozenset({Kind.CHAT_MESSAGE}),
+        }  # fmt: skip
+
+        def ids(status: Status, **fields: Any) -> set[str]:
+            return {memory.id for memory in _list(store, tenant, status=status, **(asked | fields))}
+
+        assert ids(Status.ACTIVE) == set()
+        assert ids(Status.ARCHIVED) == {archived.id, *(memory.id for memory in messages)}
+        assert ids(Status.SOFT_DELETED) == {memory.id for memory in deleted}
+        assert ids(Status.ARCHIVED, archiving=None) == {archived.id}
+        first, *_ = _list(store, tenant, status=Status.SOFT_DELETED, **asked)
+        last = Position(first.created_at, first.id, first.importance)
+        rest = _list(store, tenant, status=Status.SOFT_DELETED, **asked, after=last, limit=2)
+        assert len({first.id} | {memory.id for memory in rest}) == 3
 
     @pytest.mark.parametrize("order", list(Order))
     @pytest.mark.parametrize("breadth", [EVERYBODY, OwnerFilter("ada")], ids=["tenant", "user"])

@@ -1,7 +1,7 @@
 -- What browsing needs of PostgreSQL: comparing texts. sqlite/ defines the same names.
 
 -- fragment: browse_filters
-    AND anonymized_at IS NULL AND {unexpired} AND importance <= :most_importance {readable}
+    AND anonymized_at IS NULL AND {in_state} AND importance <= :most_importance {readable}
     AND created_at >= :since AND created_at < :before
     AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
     AND (CAST(:kind AS text) IS NULL OR kind = :kind)

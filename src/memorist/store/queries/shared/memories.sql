@@ -5,8 +5,16 @@
 (expires_at IS NULL OR expires_at > :now OR status NOT IN ('active', 'archived')
         OR (status = 'archived' AND retention = 'policy'))
 
+-- fragment: ended_into
+CASE WHEN status = 'active' AND retention = 'policy' AND :archiving LIKE '%' || kind || '%'
+        THEN 'archived' ELSE 'soft_deleted' END
+
+-- fragment: in_state
+((:ended = '' AND {unexpired}) OR (:ended <> '' AND expires_at <= :now
+        AND (status = 'active' OR (status = 'archived' AND retention = 'keep')) AND {ended_into} = :ended))
+
 -- fragment: list_filters
-    AND {unexpired} AND anonymized_at IS NULL {readable}
+    AND {in_state} AND anonymized_at IS NULL {readable}
     AND (CAST(:name AS text) IS NULL OR name = :name)
     AND (CAST(:kind AS text) IS NULL OR kind = :kind)
     AND (CAST(:category AS text) IS NULL OR category = :category)
