@@ -51,6 +51,12 @@ def test_what_is_worth_nothing_is_left_alone(said: str) -> None:
     assert learned(said) == []
 
 
+def test_nobody_answers_what_they_asked_themselves() -> None:
+    said = ("Was schlägst du zum Essen vor?", "Meine Katze heißt Minka.")
+    assert learned(*said) == ["User: Meine Katze heißt Minka."]
+    assert learned("What do you suggest for dinner?", "My cat is called Minka.") == ["User's cat is called Minka."]
+
+
 def test_sentence_has_a_topic_by_its_meaning() -> None:
     said = {
         "home": "Ich wohne in einer kleinen Wohnung in Kiel.",

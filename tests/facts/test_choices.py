@@ -89,6 +89,11 @@ ABROAD = [
     ("Anna lebt in Wien.", "Anna ist nach Graz gezogen."),
     ("L'utilisateur habite à Paris.", "L'utilisateur habite à Lyon depuis mai."),
     ("Marie vit à Nantes.", "Marie a déménagé à Bordeaux."),
+    ("User: Ich wohne in Köln.", "User: Ich bin letzte Woche nach Hamburg gezogen."),
+    ("User: Vivo en Madrid.", "User: Me mudé a Sevilla."),
+    ("User: Vivo a Bologna.", "User: Mi sono trasferita a Palermo."),
+    ("User: Moro em Lisboa.", "User: Me mudei para Porto."),
+    ("User: Ik woon in Amsterdam.", "User: Ik ben vorige maand naar Rotterdam verhuisd."),
 ]
 
 BESIDE = [

@@ -99,10 +99,9 @@ def _with_vector(tag: Tag, outputs: NDArray[np.float32]) -> Tag:
     )
     keep = 0.5 * keep / _SURE if keep < _SURE else 0.5 + 0.5 * (keep - _SURE) / (1 - _SURE)
     keep = max(keep, 0.5) if by_vector[0] >= _CERTAIN else keep
-    topics, needs = outputs[3 : 3 + len(TOPICS)], outputs[3 + len(TOPICS) :]
-    # Both must say so before two sentences are made one.
-    is_alone = tag.needs == NEEDS[1] and NEEDS[int(needs.argmax())] == NEEDS[0]
-    return Tag(keep, should, must, TOPICS[int(topics.argmax())], NEEDS[0] if is_alone else tag.needs, tag.of_other)
+    # Both must say so before anything is kept with another's words.
+    needs = tag.needs if int(outputs[3 + len(TOPICS) :].argmax()) else NEEDS[0]
+    return Tag(keep, should, must, TOPICS[int(outputs[3 : 3 + len(TOPICS)].argmax())], needs, tag.of_other)
 
 
 def tag_of(outputs: NDArray[Any]) -> Tag:

@@ -67,22 +67,36 @@ def _said(verbs: str, end: str = "") -> re.Pattern[str]:
     return re.compile(rf"(?P<who>.*?)\b(?:now |also )?(?P<verb>{verbs}) (?P<value>.+?){end}", re.IGNORECASE)
 
 
-# German, Spanish and French; and what may end the sentence. A language each, for places are called otherwise in others.
+# German, Spanish, French, Italian, Portuguese and Dutch; and what may end the sentence. A language each, for places are
+# called otherwise in others.
 _HOMES_ABROAD = (
     (
         "(?:wohn|leb)(?:e|t)(?: (?:jetzt|nun|inzwischen|derzeit|aktuell|auch))? in|zog(?: \\w+)? nach|"
-        "(?:ist|bin)(?: \\w+)? nach(?= .{1,60} (?:um)?gezogen$)",
+        "(?:ist|bin)(?: \\w+){0,3} nach(?= .{1,60} (?:um)?gezogen$)",
         "(?: (?:um)?gezogen)?",
     ),
     (
         "viv[eo](?: (?:ahora|actualmente|también))? en|reside(?: ahora)? en|"
-        "se (?:ha )?(?:mudó|mudado|trasladó|trasladado)(?: \\w+)? a",
+        "(?:se|me) (?:ha |he )?(?:mud[óé]|mudado|traslad[óé]|trasladado)(?: \\w+)? a",
         "",
     ),
     (
         "(?:habite|vit|vis|réside)(?: (?:maintenant|désormais|actuellement|aussi))? (?:à|au|aux|en)|"
         "(?:a|ai) déménagé (?:à|au|aux|en)|s['’]est installée? (?:à|au|aux|en)",
         "",
+    ),
+    (
+        "(?:viv[eo]|abit[ao])(?: (?:ora|adesso|anche))? a|(?:mi sono|si è) trasferit[ao](?: \\w+)? a",
+        "",
+    ),
+    (
+        "(?:mor[ao]|viv[eo])(?: (?:agora|atualmente|também))? em|"
+        "(?:me mudei|mudei-me|se mudou|mudou-se)(?: \\w+)? para",
+        "",
+    ),
+    (
+        "woont?(?: (?:nu|tegenwoordig|ook))? in|(?:is|ben)(?: \\w+){0,3} naar(?= .{1,60} verhuisd$)",
+        "(?: verhuisd)?",
     ),
 )
 # Of these there is one of each thing.

@@ -229,7 +229,10 @@ def _tagged(messages: Sequence[Utterance], read: dict[int, str], tagger: Tagger)
         of_passage = list(map(_as_plain_as_told, said, of_passage))
         # Only the first piece of a message stands after another one.
         before = None if index in found else _before(messages, index)
-        kept = [replace(one, quoted=before) if one.before else one for one in _kept(passage, of_passage)]
+        is_own = before is not None and _follows_own(messages, index)
+        # Nobody answers what they asked themselves.
+        kept = [replace(one, before="") if is_own else one for one in _kept(passage, of_passage)]
+        kept = [replace(one, quoted=before) if one.before else one for one in kept]
         kept = kept if before is None else [_with_name(messages, index, one) for one in kept]
         found.setdefault(index, []).extend(kept)
     return {index: found.get(index, []) for index in read}
