@@ -199,7 +199,7 @@ def test_what_the_user_says_is_learned_though_recall_repeated_it(ada: httpx2.Cli
     model.scripts[:] = [says("", [("recall", {"query": "allergic peanuts Bern"})]), says("Noted.")]
     events = stream(ada, "I am allergic to peanuts and I live in Bern.", context={"session_id": "kitchen"})
     learned = [data["output_summary"] for _, name, data in events if name == "agent.completed"][-1]
-    assert learned.startswith("+1 entry"), learned
+    assert learned.startswith("+2 entries"), learned
 
 
 def test_turns_outlive_the_retention_of_what_they_recalled(
