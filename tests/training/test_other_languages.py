@@ -19,7 +19,7 @@ from memorist.models.files import FOLDER
 from training import languages
 from training.data import Conversation, Message, Question
 from training.encoder import save_trained
-from training.export import write_manifest
+from training.manifest import write_manifest
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(600)]
 
