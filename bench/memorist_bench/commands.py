@@ -323,6 +323,8 @@ def extraction(
     from memorist_bench.knowledge import measure_knowledge, measure_languages
 
     if languages:
+        if file is not None or predictions is not None:
+            raise Invalid("--languages measures on our own conversations: name no file beside it.", field="languages")
         by_language = measure_languages(LocalTagger())
         if flags.as_json:
             print_json(by_language)

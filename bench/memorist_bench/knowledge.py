@@ -44,25 +44,29 @@ _SHARED_WORDS = 0.5
 
 def measure_knowledge(path: Path, tagger: Tagger) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Recall, precision and speed of the local extractor on a file of conversations, and all that it found."""
-    return _measured(json.loads(path.read_bytes())["cases"], tagger)
-
-
-def measure_languages(tagger: Tagger) -> dict[str, dict[str, Any]]:
-    """The same on our own conversations in other languages, by language, and of all together. A quarter of them have
-    nothing to keep.
-    """
-    packed = (Path(__file__).parent / "languages" / "facts.json.xz").read_bytes()
-    cases = json.loads(lzma.decompress(packed))["cases"]
-    codes = dict.fromkeys(case["id"].partition(":")[0] for case in cases)
-    of_each = {code: [case for case in cases if case["id"].startswith(f"{code}:")] for code in codes}
-    return {code: _measured(some, tagger)[0] for code, some in (of_each | {"all": cases}).items()}
-
-
-def _measured(cases: Sequence[Mapping[str, Any]], tagger: Tagger) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    cases = json.loads(path.read_bytes())["cases"]
     tagger.tag([])  # Loading it is not reading.
     started = time.perf_counter()
     found = [line for case in cases for line in _extracted(case, tagger)]
     seconds = time.perf_counter() - started
+    result = _summary(cases, found)
+    return result | {"messages_per_s": round(result["messages"] / seconds, 1)}, found
+
+
+def measure_languages(tagger: Tagger) -> dict[str, dict[str, Any]]:
+    """Recall and precision on our own conversations in other languages, by language, and of all together. A quarter of
+    them have nothing to keep.
+    """
+    packed = (Path(__file__).parent / "languages" / "facts.json.xz").read_bytes()
+    cases = json.loads(lzma.decompress(packed))["cases"]
+    found = [line for case in cases for line in _extracted(case, tagger)]
+    codes = dict.fromkeys(case["id"].partition(":")[0] for case in cases)
+    of_each = {code: [case for case in cases if case["id"].startswith(f"{code}:")] for code in codes}
+    return {code: _summary(some, found) for code, some in (of_each | {"all": cases}).items()}
+
+
+def _summary(cases: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """How well some conversations were read; `found` may be of others, too."""
     right = [_matched(case, [line for line in found if line["case"] == case["id"]]) for case in cases]
     facts = [
         (fact["importance"], hit)
@@ -70,18 +74,15 @@ def _measured(cases: Sequence[Mapping[str, Any]], tagger: Tagger) -> tuple[dict[
         for fact, hit in zip(case["facts"], hits, strict=True)
     ]
     useful = [one for _, matching in right for one in matching]
-    messages = sum(len(case["messages"]) for case in cases)
-    result = {
+    return {
         "conversations": len(cases),
-        "messages": messages,
+        "messages": sum(len(case["messages"]) for case in cases),
         "facts": len(facts),
-        "memories": len(found),
+        "memories": len(useful),
         "recall_3": _share([hit for importance, hit in facts if importance >= 3]),
         "recall_2": _share([hit for importance, hit in facts if importance >= 2]),
         "precision": _share(useful),
-        "messages_per_s": round(messages / seconds, 1),
     }
-    return result, found
 
 
 def _extracted(case: Mapping[str, Any], tagger: Tagger) -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """`memorist extract` and `memorist bench extraction`."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,14 @@ def test_the_figures_are_printed(cli: Cli) -> None:
     assert set(result) == {"tune", "held"}
     assert result["held"]["nothing_to_keep"] > 0
     assert "precision" in cli.ok("bench", "extraction").out
+
+
+def test_other_languages_are_measured_by_themselves(cli: Cli) -> None:
+    table = cli.ok("bench", "extraction", "--languages").out
+    assert all(re.search(rf"^{code} ", table, re.MULTILINE) for code in ("de", "zh", "all"))
+    refused = cli("bench", "extraction", "--languages", "mine.json")
+    assert refused.code == 2
+    assert "name no file" in refused.err
 
 
 def test_the_executable_knows_it(chat: str) -> None:

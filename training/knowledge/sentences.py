@@ -19,6 +19,7 @@ from training.knowledge.data import LANGUAGES, SESSIONS, Label, examples, load
 from training.manifest import write_manifest
 
 Floats = NDArray[np.float32]
+Halves = NDArray[np.float16]
 
 NETWORKS = 4
 HIDDEN = 64
@@ -104,12 +105,12 @@ def _gradients(
     return [seen.T @ through, through.sum(axis=0), inner.T @ error, error.sum(axis=0)]
 
 
-def together(networks: Sequence[Sequence[Floats]]) -> tuple[Floats, Floats]:
+def together(networks: Sequence[Sequence[Floats]]) -> tuple[Halves, Halves]:
     """Some networks as one, which says their mean: two tables, the last row of each being what is added."""
     first = np.concatenate([np.vstack([one[0], one[1]]) for one in networks], axis=1)
     second = np.concatenate([one[2] for one in networks]) / len(networks)
     added = np.mean([one[3] for one in networks], axis=0)
-    return first.astype(np.float16), np.vstack([second, added]).astype(np.float16)  # type: ignore[return-value]
+    return first.astype(np.float16), np.vstack([second, added]).astype(np.float16)
 
 
 def write(networks: Sequence[Sequence[Floats]], folder: Path) -> None:
