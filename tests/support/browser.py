@@ -24,9 +24,11 @@ def find_chromium() -> str:
 
 @contextmanager
 def browsing() -> Iterator[Browser]:
+    # Pages are drawn by the processor: a process of its own for that only copies.
+    drawn_here = ["--disable-gpu", "--in-process-gpu", "--disable-gpu-compositing"]
     expect.set_options(timeout=30_000)  # A busy machine is slow, and not wrong.
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox", *drawn_here])
         try:
             yield browser
         finally:
