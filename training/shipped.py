@@ -13,7 +13,7 @@ from memorist.models.files import FOLDER
 from training.encoder import WIDTH, Encoder, load_words
 
 
-def load_shipped(encoder: Encoder, name: str = "embedder", folder: Path = FOLDER) -> None:
+def load_shipped(encoder: Encoder, name: str = "embedder", folder: Path = FOLDER, words: str = "word") -> None:
     """Take the weights of `name`.onnx, with what rounding left of them. Raises ValueError where it has others."""
     graph, weights = _read(name, folder)
     made = {result: node for node in graph.node for result in node.output}
@@ -42,7 +42,7 @@ def load_shipped(encoder: Encoder, name: str = "embedder", folder: Path = FOLDER
         _take_norm(state, f"layers.{number}.attention_norm", norms[2 * number], weights)
         _take_norm(state, f"layers.{number}.output_norm", norms[2 * number + 1], weights)
     encoder.load_state_dict(state)
-    load_words(encoder, folder)
+    load_words(encoder, folder, words)
 
 
 def shipped_head(head: nn.Linear, name: str, folder: Path = FOLDER) -> None:

@@ -8,6 +8,7 @@ reranker's scores of each question's list.
 
 import argparse
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -74,14 +75,14 @@ def _signs(numbers: Tensor) -> Tensor:
     return numbers + (kept - numbers).detach()
 
 
-def token_states(encoder: Encoder, ids: Tensor, mask: Tensor) -> Tensor:
-    """The states of all tokens after the layers of TAPS, one beside the other; of padding zeros."""
+def token_states(encoder: Encoder, ids: Tensor, mask: Tensor, taps: Sequence[int] = TAPS) -> Tensor:
+    """The states of all tokens after some of the layers, one beside the other; of padding zeros."""
     x = encoder._begin(ids, None).flatten(0, 1).index_select(0, mask.flatten().nonzero().squeeze(1))
     starts = F.pad(mask.sum(1).cumsum(0), (1, 0)).int()
     found = []
     for number, layer in enumerate(encoder.layers, start=1):
         x = layer.packed(x, starts, ids.shape[1])
-        if number in TAPS:
+        if number in taps:
             found.append(x)
     states = torch.cat(found, dim=-1).float()
     spread = torch.zeros(*mask.shape, states.shape[-1], device=states.device)
@@ -119,13 +120,18 @@ def train(
             shown = 0.0
 
 
-def _loss(
-    head: TokenHead, encoder: Encoder, reranker: RerankingModel, tables: Tables, sampler: Sampler, form: str, count: int
-) -> Tensor:
+def drawn(sampler: Sampler, count: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Questions, the units of each with its answer first, and which of these there are not."""
     questions = sampler.questions(count)
     wrong = sampler.wrong(questions, same=14, anywhere=3, neighbours=2, random=2)
     units = torch.cat([sampler.positive(questions)[:, None], wrong], dim=1)
-    empty, units = units < 0, units.clamp(min=0)
+    return questions, units.clamp(min=0), units < 0
+
+
+def _loss(
+    head: TokenHead, encoder: Encoder, reranker: RerankingModel, tables: Tables, sampler: Sampler, form: str, count: int
+) -> Tensor:
+    questions, units, empty = drawn(sampler, count)
     told, told_mask = with_cls(*tables.passages[form].take(units.flatten(), room=1))
     asked, lengths = tables.questions.take(questions)
     asked_mask = mask_of(lengths, asked.shape[1])
@@ -141,8 +147,8 @@ def _loss(
     return F.cross_entropy(scores, wanted.softmax(1)) + GOLD * F.cross_entropy(scores, answer)
 
 
-def add_to_graph(model: onnx.ModelProto, head: TokenHead) -> None:
-    """Let the graph of the embedder say of each token its numbers and what it counts. Its vectors stay as they are."""
+def add_to_graph(model: onnx.ModelProto, head: TokenHead, taps: Sequence[int] = TAPS) -> None:
+    """Let the graph of an embedder say of each token its numbers and what it counts. Its vectors stay as they are."""
     graph = model.graph
     layers = [node for node in graph.node if node.op_type == "LayerNormalization"][2::2]
     weight = torch.cat([head.project.weight, head.weigh.weight]).T.detach().numpy()
@@ -151,7 +157,7 @@ def add_to_graph(model: onnx.ModelProto, head: TokenHead) -> None:
     graph.initializer.append(numpy_helper.from_array(bias.astype(np.float32), "token_bias"))
     graph.node.extend(
         [
-            helper.make_node("Concat", [layers[tap - 1].output[0] for tap in TAPS], ["token_states"], axis=2),
+            helper.make_node("Concat", [layers[tap - 1].output[0] for tap in taps], ["token_states"], axis=2),
             helper.make_node("Cast", ["token_weight"], ["token_weight_float"], to=TensorProto.FLOAT),
             helper.make_node("MatMul", ["token_states", "token_weight_float"], ["token_products"]),
             helper.make_node("Add", ["token_products", "token_bias"], ["tokens"]),
@@ -160,13 +166,13 @@ def add_to_graph(model: onnx.ModelProto, head: TokenHead) -> None:
     graph.output.append(helper.make_tensor_value_info("tokens", TensorProto.FLOAT, ["batch", "length", BITS + 1]))
 
 
-def add_to(folder: Path, head: TokenHead) -> None:
-    """Write the embedder of a folder of weights anew, with the head, and the manifest."""
-    path = folder / "embedder.onnx"
+def add_to(folder: Path, head: TokenHead, name: str = "embedder", taps: Sequence[int] = TAPS) -> None:
+    """Write an embedder of a folder of weights anew, with the head, and the manifest."""
+    path = folder / f"{name}.onnx"
     model = onnx.load(path)
     if any(output.name == "tokens" for output in model.graph.output):
         raise ValueError(f"{path} has a token head already; export it anew first")
-    add_to_graph(model, head)
+    add_to_graph(model, head, taps)
     path.write_bytes(model.SerializeToString())
     write_manifest(folder)
 
@@ -185,17 +191,25 @@ def main() -> None:
         torch.manual_seed(11)
         torch.set_float32_matmul_precision("high")
         tables = build_tables(load_training(arguments.data), TOKENIZER, FORMS, device())
-        embedder, reranker = _shipped(arguments.weights)
+        embedder, reranker = shipped(arguments.weights)
         sampler = Sampler(tables, mine(embedder, tables, text=FUSION.text), seed=11)
         head.to(device()).train()
         train(head, embedder.encoder, reranker, tables, sampler, arguments.steps, arguments.questions)
-        save_file({name: tensor.half().cpu().contiguous() for name, tensor in head.state_dict().items()}, arguments.out)
-    head.cpu().load_state_dict({name: tensor.float() for name, tensor in load_file(arguments.out).items()})
+        save_head(head, arguments.out)
+    load_head(head.cpu(), arguments.out)
     if arguments.add_to is not None:
         add_to(arguments.add_to, head)
 
 
-def _shipped(folder: Path) -> tuple[EmbeddingModel, RerankingModel]:
+def save_head(head: TokenHead, path: Path) -> None:
+    save_file({name: tensor.half().cpu().contiguous() for name, tensor in head.state_dict().items()}, path)
+
+
+def load_head(head: TokenHead, path: Path) -> None:
+    head.load_state_dict({name: tensor.float() for name, tensor in load_file(path).items()})
+
+
+def shipped(folder: Path) -> tuple[EmbeddingModel, RerankingModel]:
     embedder, reranker = EmbeddingModel(), RerankingModel()
     load_shipped(embedder.encoder, "embedder", folder)
     load_shipped(reranker.encoder, "reranker", folder)

@@ -183,7 +183,7 @@ def test_vectors_that_stay_are_told_with_how_many_lack_tokens(
         core.close()
     state, message = finding(cli, "index")
     assert state == "ok"
-    assert message.startswith("vectors of memorist-embedder-6 are those of memorist-embedder-7, and stay; ")
+    assert message.startswith("vectors of memorist-embedder-6 are those of memorist-embedder-8, and stay; ")
     assert "tokens are still added to 2 memories" in message
     assert cli.json("upgrade", "--check")["pending"] == [], "nobody has to do anything"
     cli.ok("index", "rebuild", "--all", "--resume")

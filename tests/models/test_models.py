@@ -24,6 +24,7 @@ from memorist.models.reranker import LocalReranker
 from memorist.models.tagger import LocalTagger
 from memorist.models.values import DatedFact, Passage
 from memorist.recall.index import vectors
+from memorist.recall.index.tokens import AskedTokens, signs_of
 
 VECTORS_OF_BEFORE = Path(__file__).with_name("vectors_of_before.json")
 
@@ -185,6 +186,25 @@ def test_vectors_of_before_that_are_said_to_be_the_same_are(embedder: LocalEmbed
             steps, scales, _ = vectors.unpack([base64.b64decode(packed)])
             before = steps[0].astype(np.float32) * scales[0]
             assert float(before @ embedder.embed([text])[0]) / np.linalg.norm(before) > 0.9999, (model, text)
+
+
+@pytest.mark.parametrize(
+    "asked", ["Was hat sich Ada denn gekauft?", "艾达买了什么？", "What did Ada buy?", "¿Qué ha comprado Ada?"]
+)
+@pytest.mark.parametrize(
+    "told",
+    [
+        ["Ada hat ein rotes Fahrrad gekauft.", "Der Zug nach Rom fährt um neun ab.", "Die Katze schläft auf dem Sofa."],
+        ["艾达买了一辆红色的自行车。", "去罗马的火车九点出发。", "猫在沙发上睡觉。"],
+        ["Ada bought a red bicycle.", "The train to Rome leaves at nine.", "The cat sleeps on the sofa."],
+    ],
+    ids=["German", "Chinese", "English"],
+)
+def test_tokens_agree_across_languages(embedder: LocalEmbedder, asked: str, told: list[str]) -> None:
+    (states,) = embedder.embed_question(asked).tokens
+    assert states is not None
+    best, *others = AskedTokens(states).agreement([signs_of(one) for one in embedder.tokens(told)])
+    assert best > max(others)
 
 
 @pytest.mark.parametrize(

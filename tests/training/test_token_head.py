@@ -22,7 +22,7 @@ from safetensors.torch import load_file
 from memorist.models.embedder import LocalEmbedder
 from memorist.models.encoder import _shared
 from memorist.models.files import FOLDER
-from training import tokens
+from training import other_tokens, tokens
 from training.data import FORMS, Conversation, Message, Question
 from training.mining import mine
 from training.sampling import Sampler
@@ -54,6 +54,17 @@ def without_head(path: Path) -> None:
     path.write_bytes(model.SerializeToString())
 
 
+def test_graph_of_other_languages_has_the_head_of_the_training_folder(folder: Path) -> None:
+    head = tokens.TokenHead()
+    tokens.load_head(head, other_tokens.OTHERS_TRAINED)
+    path = folder / f"{other_tokens.NAME}.onnx"
+    shipped = path.read_bytes()
+    without_head(path)
+    assert path.read_bytes() != shipped
+    tokens.add_to(folder, head.eval(), other_tokens.NAME, other_tokens.OTHER_TAPS)
+    assert path.read_bytes() == shipped
+
+
 def test_graph_says_of_tokens_what_torch_says_and_keeps_its_vectors(folder: Path) -> None:
     head = tokens.TokenHead()
     head.load_state_dict({name: tensor.float() for name, tensor in load_file(tokens.TRAINED).items()})
@@ -61,7 +72,7 @@ def test_graph_says_of_tokens_what_torch_says_and_keeps_its_vectors(folder: Path
     without_head(folder / "embedder.onnx")
     tokens.add_to(folder, head.eval())
     assert (folder / "embedder.onnx").read_bytes() == shipped, "the head of the training folder is what is shipped"
-    embedder, _ = tokens._shipped(FOLDER)
+    embedder, _ = tokens.shipped(FOLDER)
     text = "Ada: I adopted a greyhound last week."
     ids, mask, _ = padded(_tokenizer().encode_batch([text]), device())
     states = tokens.token_states(embedder.encoder, ids, mask)[0].cpu()
@@ -81,9 +92,25 @@ def test_head_is_taught() -> None:
     messages = [Message("Ada", "8 May 2023", "s1", f"I bought a {thing} in town.") for thing in THINGS]
     questions = [Question(f"When did Ada get a {thing}?", (number,)) for number, thing in enumerate(THINGS)]
     tables = build_tables([Conversation("synth", messages, questions)] * 2, TOKENIZER, FORMS, device())
-    embedder, reranker = tokens._shipped(FOLDER)
+    embedder, reranker = tokens.shipped(FOLDER)
     head = tokens.TokenHead().to(device())
     before = head.project.weight.detach().clone()
     sampler = Sampler(tables, mine(embedder, tables), seed=1)
     tokens.train(head, embedder.encoder, reranker, tables, sampler, steps=2, questions=2)
     assert not torch.equal(before, head.project.weight)
+
+
+def test_head_of_other_languages_is_taught(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, few in {"ENGLISH": 2, "FOREIGN": 2, "WRONG": 2, "APART": 3}.items():
+        monkeypatch.setattr(other_tokens, name, few)
+    english = [Message("Ada", "8 May 2023", "s1", f"I bought a {thing} in town.") for thing in THINGS]
+    german = [
+        Message("Ada", "8 May 2023", "s1", f"Ich habe heute in der Stadt ein {thing} gekauft.") for thing in THINGS
+    ]
+    asked = [Question(f"When did Ada get a {thing}?", (number,)) for number, thing in enumerate(THINGS)]
+    wann = [Question(f"Wann hat Ada das {thing} gekauft?", (number,)) for number, thing in enumerate(THINGS)]
+    told = [Conversation("synth", english, asked)] * 2 + [Conversation("own-de", german, [*wann, asked[0]])] * 4
+    head = other_tokens.run(told, FOLDER, steps=2, seed=1)
+    torch.manual_seed(1)
+    assert not torch.equal(head.project.weight.cpu(), tokens.TokenHead().project.weight)
+    assert "other tokens" in capsys.readouterr().out

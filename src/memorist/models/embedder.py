@@ -31,8 +31,8 @@ class _Embedding(LocalModel):
 
 
 class OtherLanguages(_Embedding):
-    """What is not English, into the same space: a question finds its answer in another language too. It says nothing of
-    tokens.
+    """What is not English, into the same space: a question finds its answer in another language too. What it says of
+    tokens agrees with what the English network says of them.
     """
 
     file = "many_embedder.onnx"
@@ -47,8 +47,8 @@ class LocalEmbedder(_Embedding):
 
     is_local = True
     file = "embedder.onnx"
-    model_id = "memorist-embedder-7"
-    same_vectors_as: Sequence[str] = ("memorist-embedder-6",)
+    model_id = "memorist-embedder-8"
+    same_vectors_as: Sequence[str] = ("memorist-embedder-7", "memorist-embedder-6")
     dimensions = DIMENSIONS
 
     def __init__(self, threads: int | None = None, folder: Path = FOLDER) -> None:
@@ -60,7 +60,7 @@ class LocalEmbedder(_Embedding):
         return self.embed_tokens(texts).vectors
 
     def embed_tokens(self, texts: Sequence[str]) -> Embeddings:
-        """The same, with what it says of the tokens of each English text. Raises WeightsDamaged."""
+        """The same, with what it says of the tokens of each text. Raises WeightsDamaged."""
         foreign = np.array([not is_english(text) for text in texts], dtype=bool)
         found = Embeddings(np.zeros((len(texts), DIMENSIONS), dtype=np.float32), [None] * len(texts))
         for network, chosen in ((self, ~foreign), (self.others, foreign)):
@@ -76,6 +76,5 @@ class LocalEmbedder(_Embedding):
         return self.embed_tokens([text])
 
     def tokens(self, texts: Sequence[str]) -> list[NDArray[np.float32] | None]:
-        """What it says of the tokens of each English text; the others are not read. Raises WeightsDamaged."""
-        made = iter(self.read(list(filter(is_english, texts))).tokens)
-        return [next(made) if is_english(text) else None for text in texts]
+        """Only what it says of the tokens of each text. Raises WeightsDamaged."""
+        return self.embed_tokens(texts).tokens
