@@ -118,12 +118,19 @@ _SPEAKS_FOR = {
 }
 """What a word says, in each way of writing it, of whether a text is English: all its words are looked up in one go."""
 
+_ALIKE_TOGETHER = re.compile(
+    r"\b[Ww]as (?:hat|die|will|darf|soll|kann|muss|macht|mag)\b(?!-)|\b(?:hat|war) (?:am|im)\b|\b[Hh]at die\b"
+    r"|^[A-Z]\w+ hat [A-Z]\w+[.!]?$|(?:^|[.!?] )Hat [A-Z]\w* \w"
+)
+"""Words that are English too, each by itself: what did Ada buy, in German?"""
+
 
 def is_english(text: str) -> bool:
     """True too where nothing speaks against it: a name, a number, nothing at all."""
     found = _WORD.findall(text)
     if text.isascii():  # As most are: then only its words can speak against it.
-        return sum(map(_SPEAKS_FOR.get, found, repeat(0))) >= 0
+        says = sum(map(_SPEAKS_FOR.get, found, repeat(0)))
+        return says > 0 or (says == 0 and _ALIKE_TOGETHER.search(text) is None)
     words = [word if word == "I" else word.lower() for word in found]
     foreign = sum(map(bool, map(_OTHER_SCRIPT.search, words)))
     if foreign * 4 > len(words):

@@ -41,6 +41,26 @@ ASKED = [
 ]
 
 
+GERMAN_AS_ENGLISH_WRITES = [
+    "Was hat Ada gekauft?",
+    "Was will er?",
+    "was darf Ada essen",
+    "Ada hat Hunger",
+    "Hat Tom angerufen?",
+    "Tom war am Montag in Berlin.",
+    "Was die Katze frisst",
+]
+ENGLISH_AS_GERMAN_WRITES = [
+    "Was Ada in Rome?",
+    "What a hat! Ada was in red.",
+    "Tom was die-casting metal",
+    "Tom was Will's friend",
+    "War in Europe",
+    "Panama hat sizes",
+    "Red hat Tom bought",
+]
+
+
 class BlindReranker(WordReranker):
     """One that runs here, and reads English alone."""
 
@@ -50,6 +70,16 @@ class BlindReranker(WordReranker):
 @pytest.mark.parametrize("text", ENGLISH)
 def test_what_nothing_speaks_against_is_english(text: str) -> None:
     assert is_english(text)
+
+
+@pytest.mark.parametrize("text", ENGLISH_AS_GERMAN_WRITES)
+def test_words_that_german_writes_alike_stay_english(text: str) -> None:
+    assert is_english(text)
+
+
+@pytest.mark.parametrize("text", GERMAN_AS_ENGLISH_WRITES)
+def test_german_whose_words_english_writes_alike_is_told_by_what_stands_together(text: str) -> None:
+    assert not is_english(text)
 
 
 @pytest.mark.parametrize("text", OTHERS)
